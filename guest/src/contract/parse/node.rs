@@ -1,0 +1,434 @@
+//! A cursor over JSON text that names every fault at its pointer and goes on: wrong types, unknown, missing and doubled
+//! members. It works on the raw text, so that a number keeps its own digits and a sample's body its own bytes.
+
+use alloc::{
+    boxed::Box,
+    collections::BTreeMap,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::{cell::Cell, fmt};
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::near;
+use crate::{
+    api::Fault,
+    limits::{FAULTS_MAX, JSON_DEPTH_MAX, LIST_MAX},
+};
+
+/// Collects faults, up to [`FAULTS_MAX`].
+#[derive(Default)]
+pub(super) struct Faults {
+    list: Cell<Vec<Fault>>,
+}
+
+impl Faults {
+    pub(super) fn add(&self, pointer: &str, message: impl Into<String>) {
+        let mut list = self.list.take();
+        if list.len() < FAULTS_MAX {
+            list.push(Fault {
+                pointer: pointer.into(),
+                message: message.into(),
+            });
+        }
+        self.list.set(list);
+    }
+
+    pub(super) fn into_list(self) -> Vec<Fault> {
+        self.list.into_inner()
+    }
+}
+
+/// Appends one reference token to a pointer (RFC 6901 section 3).
+pub(in crate::contract) fn child(pointer: &str, token: impl fmt::Display) -> String {
+    let token = token.to_string().replace('~', "~0").replace('/', "~1");
+    format!("{pointer}/{token}")
+}
+
+/// One value of the text: what reads it gives `None` where it recorded a fault.
+#[derive(Clone)]
+pub(super) struct Node<'a> {
+    faults: &'a Faults,
+    raw: &'a str,
+    at: String,
+    depth: usize,
+}
+
+impl<'a> Node<'a> {
+    /// The whole text, which must be one JSON value.
+    pub(super) fn root(text: &'a str, faults: &'a Faults) -> Option<Node<'a>> {
+        match serde_json::from_str::<&RawValue>(text) {
+            Ok(raw) => Some(Node {
+                faults,
+                raw: raw.get(),
+                at: String::new(),
+                depth: 0,
+            }),
+            Err(error) => {
+                let (line, column) = (error.line(), error.column());
+                faults.add("", format!("not JSON at line {line}, column {column}"));
+                None
+            }
+        }
+    }
+
+    /// Records a fault at this value and has nothing to give.
+    pub(super) fn fault<T>(&self, message: impl Into<String>) -> Option<T> {
+        self.note(message);
+        None
+    }
+
+    /// Records a fault at this value; what was read still counts.
+    pub(super) fn note(&self, message: impl Into<String>) {
+        self.faults.add(&self.at, message);
+    }
+
+    /// The value's own text.
+    pub(super) fn raw(&self) -> &'a str {
+        self.raw
+    }
+
+    pub(super) fn kind(&self) -> &'static str {
+        match self.raw.bytes().next() {
+            Some(b'{') => "an object",
+            Some(b'[') => "a list",
+            Some(b'"') => "a text",
+            Some(b't' | b'f') => "true or false",
+            Some(b'n') => "null",
+            _ => "a number",
+        }
+    }
+
+    fn wrong<T>(&self, wanted: &str) -> Option<T> {
+        self.fault(format!("must be {wanted}, is {}", self.kind()))
+    }
+
+    fn below(&self, token: impl fmt::Display, raw: &'a RawValue) -> Node<'a> {
+        Node {
+            faults: self.faults,
+            raw: raw.get(),
+            at: child(&self.at, token),
+            depth: self.depth.saturating_add(1),
+        }
+    }
+
+    pub(super) fn is_object(&self) -> bool {
+        self.raw.starts_with('{')
+    }
+
+    pub(super) fn is_list(&self) -> bool {
+        self.raw.starts_with('[')
+    }
+
+    pub(super) fn is_text(&self) -> bool {
+        self.raw.starts_with('"')
+    }
+
+    pub(super) fn is_number(&self) -> bool {
+        self.raw
+            .starts_with(|c: char| c == '-' || c.is_ascii_digit())
+    }
+
+    pub(super) fn is_null(&self) -> bool {
+        self.raw == "null"
+    }
+
+    pub(super) fn any_text(&self) -> Option<String> {
+        if !self.is_text() {
+            return self.wrong("a text");
+        }
+        match serde_json::from_str(self.raw) {
+            Ok(text) => Some(text),
+            Err(_) => self.fault("not a Unicode text (a lone surrogate?)"),
+        }
+    }
+
+    pub(super) fn bool(&self) -> Option<bool> {
+        match self.raw {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => self.wrong("true or false"),
+        }
+    }
+
+    /// A whole number from 0 to `max`.
+    pub(super) fn whole(&self, max: u64) -> Option<u64> {
+        if !self.is_number() {
+            return self.wrong("a whole number");
+        }
+        match self.raw.parse() {
+            Ok(number) if number <= max => Some(number),
+            _ => self.fault(format!("must be a whole number from 0 to {max}")),
+        }
+    }
+
+    /// A whole number, which may be negative.
+    pub(super) fn integer(&self) -> Option<i64> {
+        if !self.is_number() {
+            return self.wrong("a whole number");
+        }
+        match self.raw.parse() {
+            Ok(number) => Some(number),
+            Err(_) => self.fault("must be a whole number of 64 bits"),
+        }
+    }
+
+    /// Each element read; `None` where one was at fault.
+    pub(super) fn list<T>(&self, read: impl Fn(&Node<'a>) -> Option<T>) -> Option<Vec<T>> {
+        if !self.is_list() {
+            return self.wrong("a list");
+        }
+        let Ok(items) = serde_json::from_str::<Vec<&'a RawValue>>(self.raw) else {
+            return self.fault("not a list that can be read");
+        };
+        self.bounded(items.len())?;
+        let read: Vec<Option<T>> = items
+            .into_iter()
+            .enumerate()
+            .map(|(i, raw)| read(&self.below(i, raw)))
+            .collect();
+        read.into_iter().collect()
+    }
+
+    fn bounded(&self, len: usize) -> Option<()> {
+        if len > LIST_MAX {
+            return self.fault(format!("has {len} entries, at most {LIST_MAX} are read"));
+        }
+        if self.depth > JSON_DEPTH_MAX {
+            return self.fault(format!("is nested deeper than {JSON_DEPTH_MAX}"));
+        }
+        Some(())
+    }
+
+    /// The members in order; a doubled name is a fault at it, and its first value counts.
+    pub(super) fn members(&self) -> Option<Vec<(String, Node<'a>)>> {
+        if !self.is_object() {
+            return self.wrong("an object");
+        }
+        let Ok(Members(members)) = serde_json::from_str::<Members<'a>>(self.raw) else {
+            return self.fault("not an object that can be read");
+        };
+        self.bounded(members.len())?;
+        let mut kept: BTreeMap<String, usize> = BTreeMap::new();
+        let mut out: Vec<(String, Node<'a>)> = Vec::with_capacity(members.len());
+        for (name, raw) in members {
+            let node = self.below(&name, raw);
+            let seen = kept.entry(name.clone()).or_insert(0);
+            *seen = seen.saturating_add(1);
+            match *seen {
+                1 => out.push((name, node)),
+                2 => node.note(format!("the name `{name}` stands more than once")),
+                _ => {}
+            }
+        }
+        Some(out)
+    }
+
+    /// A map with free names: each checked by `key`, each value read.
+    pub(super) fn map<T>(
+        &self,
+        key: impl Fn(&Node<'a>, &str) -> Option<String>,
+        read: impl Fn(&Node<'a>) -> Option<T>,
+    ) -> Option<BTreeMap<String, T>> {
+        let mut whole = true;
+        let mut out = BTreeMap::new();
+        for (name, node) in self.members()? {
+            let (key, value) = (key(&node, &name), read(&node));
+            let (Some(key), Some(value)) = (key, value) else {
+                whole = false;
+                continue;
+            };
+            if out.insert(key, value).is_some() {
+                whole = false;
+                node.note(format!("`{name}` stands more than once, in another case"));
+            }
+        }
+        whole.then_some(out)
+    }
+
+    /// The fields of an object with fixed names.
+    pub(super) fn fields(&self) -> Option<Fields<'a>> {
+        let members = self.members()?;
+        Some(Fields {
+            node: self.clone(),
+            members: members
+                .into_iter()
+                .map(|(name, node)| (name, Some(node)))
+                .collect(),
+            known: Vec::new(),
+        })
+    }
+}
+
+/// The fields of one object. Each is asked for once; [`Fields::end`] names what nobody asked for.
+pub(super) struct Fields<'a> {
+    node: Node<'a>,
+    members: Vec<(String, Option<Node<'a>>)>,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Fields<'a> {
+    /// The object itself.
+    pub(super) fn node(&self) -> &Node<'a> {
+        &self.node
+    }
+
+    /// The field's value, if it is there.
+    pub(super) fn take(&mut self, name: &'static str) -> Option<Node<'a>> {
+        self.known.push(name);
+        self.members
+            .iter_mut()
+            .find(|(given, _)| given == name)
+            .and_then(|(_, node)| node.take())
+    }
+
+    /// A field that must be there; `None`: a fault was recorded.
+    pub(super) fn req<T>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(&Node<'a>) -> Option<T>,
+    ) -> Option<T> {
+        match self.take(name) {
+            Some(node) => read(&node),
+            None => self.node.fault(format!("lacks the field `{name}`")),
+        }
+    }
+
+    /// A field that may be there; the outer `None`: a fault was recorded.
+    pub(super) fn opt<T>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(&Node<'a>) -> Option<T>,
+    ) -> Option<Option<T>> {
+        match self.take(name) {
+            Some(node) => read(&node).map(Some),
+            None => Some(None),
+        }
+    }
+
+    /// A field with a default.
+    pub(super) fn or<T>(
+        &mut self,
+        name: &'static str,
+        default: T,
+        read: impl FnOnce(&Node<'a>) -> Option<T>,
+    ) -> Option<T> {
+        self.opt(name, read).map(|given| given.unwrap_or(default))
+    }
+
+    /// A list that may be absent (then it is empty).
+    pub(super) fn list<T>(
+        &mut self,
+        name: &'static str,
+        read: impl Fn(&Node<'a>) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        self.or(name, Vec::new(), |node| node.list(read))
+    }
+
+    /// Names every field that was not asked for. Such a fault spoils nothing else: the rest is still read.
+    pub(super) fn end(self) {
+        for (name, node) in &self.members {
+            if let Some(node) = node {
+                let hint = near::hint(name, self.known.iter().copied());
+                node.note(format!("unknown field `{name}`{hint}"));
+            }
+        }
+    }
+}
+
+/// An object's members as they stand, doubled ones too.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> Visitor<'de> for Read {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Read)
+    }
+}
+
+/// Reads a boxed value, for contracts inside contracts.
+pub(super) fn boxed<T>(value: Option<T>) -> Option<Box<T>> {
+    value.map(Box::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(text: &str, read: impl Fn(&Node<'_>)) -> Vec<String> {
+        let faults = Faults::default();
+        if let Some(node) = Node::root(text, &faults) {
+            read(&node);
+        }
+        faults
+            .into_list()
+            .into_iter()
+            .map(|f| format!("{}: {}", f.pointer, f.message))
+            .collect()
+    }
+
+    #[test]
+    fn broken_json_is_one_fault_with_its_line() {
+        let list = faults("{\n  \"a\": tru\n}", |_| ());
+        assert_eq!(list.len(), 1);
+        assert!(list[0].starts_with(": not JSON at line 2"), "{list:?}");
+    }
+
+    #[test]
+    fn a_doubled_name_is_one_fault_however_often() {
+        let list = faults(r#"{"a":1,"a":2,"\u0061":3}"#, |node| {
+            assert_eq!(node.members().unwrap()[0].1.raw(), "1");
+        });
+        assert_eq!(list, ["/a: the name `a` stands more than once"]);
+    }
+
+    #[test]
+    fn unknown_fields_name_the_nearest_and_spoil_nothing() {
+        let list = faults(r#"{"nam/e":1,"name":"x"}"#, |node| {
+            let mut fields = node.fields().unwrap();
+            assert_eq!(fields.req("name", Node::any_text).as_deref(), Some("x"));
+            fields.end();
+        });
+        assert_eq!(
+            list,
+            ["/nam~1e: unknown field `nam/e`; did you mean `name`?"]
+        );
+    }
+
+    #[test]
+    fn numbers_keep_their_own_digits_and_bounds() {
+        let list = faults(r#"[1e400, 1.50, 18446744073709551616]"#, |node| {
+            let raw: Vec<String> = node.list(|n| Some(n.raw().to_string())).unwrap();
+            assert_eq!(raw, ["1e400", "1.50", "18446744073709551616"]);
+            assert_eq!(node.list(|n| n.whole(9)), None);
+        });
+        assert_eq!(list.len(), 3);
+    }
+
+    #[test]
+    fn the_list_of_faults_is_bounded() {
+        let faults = Faults::default();
+        for _ in 0..500 {
+            faults.add("", "x");
+        }
+        assert_eq!(faults.into_list().len(), FAULTS_MAX);
+    }
+}

@@ -1,0 +1,480 @@
+//! Strict, lazy reading of JSON texts from outside (D14).
+//!
+//! A whole text is checked once, by `serde_json` as a [`RawValue`]: without recursion, without building anything, and
+//! without turning numbers into doubles, so that `1e999` and 23 digits stay what they are. After that, places are found by
+//! walking over the checked text. What serde_json's own values would hide is an error here: equal keys.
+
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
+use core::fmt;
+
+use serde_json::value::RawValue;
+
+use crate::{contract::Kind, limits::JSON_DEPTH_MAX, pointer::Pointer};
+
+/// Why a text can't be read as JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unfit {
+    /// Not RFC 8259: bad syntax, nothing at all, or something after the value.
+    NotJson,
+    /// Arrays and objects nested more than [`JSON_DEPTH_MAX`] deep.
+    TooDeep,
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unfit::NotJson => "not JSON",
+            Unfit::TooDeep => "nested too deep",
+        })
+    }
+}
+
+impl core::error::Error for Unfit {}
+
+/// A key that a pointer names stands more than once in its object: there is no telling which one is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Duplicate;
+
+impl fmt::Display for Duplicate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key stands twice in an object")
+    }
+}
+
+impl core::error::Error for Duplicate {}
+
+/// An array has more elements than may be looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooLong;
+
+impl fmt::Display for TooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array has too many elements")
+    }
+}
+
+impl core::error::Error for TooLong {}
+
+/// A checked JSON text.
+#[derive(Debug, Clone, Copy)]
+pub struct Doc<'a> {
+    root: Node<'a>,
+}
+
+impl<'a> Doc<'a> {
+    /// Checks the whole text. One byte order mark before it is tolerated (D14).
+    ///
+    /// # Errors
+    /// [`Unfit`]; a text that is both too deep and no JSON counts as too deep.
+    pub fn parse(text: &'a str) -> Result<Doc<'a>, Unfit> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        if is_deeper_than(text.as_bytes(), JSON_DEPTH_MAX) {
+            return Err(Unfit::TooDeep);
+        }
+        let raw: &RawValue = serde_json::from_str(text).map_err(|_| Unfit::NotJson)?;
+        Ok(Doc { root: Node { raw: raw.get() } })
+    }
+
+    /// The whole document.
+    pub fn root(&self) -> Node<'a> {
+        self.root
+    }
+
+    /// The value at `pointer`, see [`Node::at`].
+    ///
+    /// # Errors
+    /// [`Duplicate`] where a key that the pointer names stands twice in its object.
+    pub fn at(&self, pointer: &Pointer) -> Result<Option<Node<'a>>, Duplicate> {
+        self.root.at(pointer)
+    }
+}
+
+/// One value in a checked text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Node<'a> {
+    /// INVARIANT (checked-text): one JSON value without blanks around it, cut out of a text that passed `Doc::parse`. Every
+    /// walk below leans on it; on any other text they would be wrong, but would still end.
+    raw: &'a str,
+}
+
+impl<'a> Node<'a> {
+    /// The value's own text, without blanks around it.
+    pub fn raw(&self) -> &'a str {
+        self.raw
+    }
+
+    /// Its type.
+    pub fn kind(&self) -> Kind {
+        match self.raw.as_bytes().first() {
+            Some(b'"') => Kind::Text,
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b't' | b'f') => Kind::Bool,
+            Some(b'n') => Kind::Null,
+            _ => Kind::Number,
+        }
+    }
+
+    /// Whether it is `null`.
+    pub fn is_null(&self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    /// A text, unescaped. `None` for another type, and for a text with half of a surrogate pair in its escapes: that is no
+    /// Unicode, so it equals nothing that a contract can say; its kind is still [`Kind::Text`].
+    pub fn text(&self) -> Option<String> {
+        unescape(self.raw)
+    }
+
+    /// A number's decimal text, as it was written.
+    pub fn number(&self) -> Option<&'a str> {
+        (self.kind() == Kind::Number).then_some(self.raw)
+    }
+
+    /// `true` or `false`.
+    pub fn boolean(&self) -> Option<bool> {
+        (self.kind() == Kind::Bool).then(|| self.raw.starts_with('t'))
+    }
+
+    /// How many elements an array or members an object has, equal keys counted each; `None` for other types.
+    pub fn len(&self) -> Option<u64> {
+        let entries = self.entries()?;
+        u64::try_from(entries.count()).ok()
+    }
+
+    /// The elements of an array; none for another type.
+    ///
+    /// # Errors
+    /// [`TooLong`] where there are more than `max`.
+    pub fn items(&self, max: usize) -> Result<Vec<Node<'a>>, TooLong> {
+        let mut items = Vec::new();
+        if self.kind() == Kind::Array {
+            for (_, item) in self.entries().into_iter().flatten() {
+                if items.len() >= max {
+                    return Err(TooLong);
+                }
+                items.push(item);
+            }
+        }
+        Ok(items)
+    }
+
+    /// The value at `pointer` (RFC 6901) below this one; `None` where there is none. An array's index is written without
+    /// leading zeros; `-` names no element.
+    ///
+    /// # Errors
+    /// [`Duplicate`] where a key that the pointer names stands twice in its object, even with equal values. Other keys may.
+    pub fn at(&self, pointer: &Pointer) -> Result<Option<Node<'a>>, Duplicate> {
+        let mut node = *self;
+        for token in pointer.tokens() {
+            match node.child(token)? {
+                Some(child) => node = child,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(node))
+    }
+
+    fn child(&self, token: &str) -> Result<Option<Node<'a>>, Duplicate> {
+        let Some(mut entries) = self.entries() else {
+            return Ok(None);
+        };
+        if self.kind() == Kind::Array {
+            return Ok(index(token).and_then(|index| entries.nth(index)).map(|(_, item)| item));
+        }
+        let mut found = None;
+        for (key, value) in entries {
+            if is_key(key, token) && found.replace(value).is_some() {
+                return Err(Duplicate);
+            }
+        }
+        Ok(found)
+    }
+
+    fn entries(&self) -> Option<Entries<'a>> {
+        let object = match self.kind() {
+            Kind::Object => true,
+            Kind::Array => false,
+            _ => return None,
+        };
+        Some(Entries { text: self.raw, at: 1, object })
+    }
+}
+
+/// The entries of one array (with empty keys) or object (with keys as written, in quotes).
+struct Entries<'a> {
+    text: &'a str,
+    at: usize,
+    object: bool,
+}
+
+impl<'a> Entries<'a> {
+    /// Steps over blanks and this separator.
+    fn skip(&mut self, separator: u8) {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r') || *byte == separator;
+        let count = rest.iter().position(|byte| !blank(byte)).unwrap_or(rest.len());
+        self.at = self.at.saturating_add(count);
+    }
+
+    /// The value that begins here, or nothing at the end.
+    fn take(&mut self) -> Option<&'a str> {
+        let end = value_end(self.text.as_bytes(), self.at);
+        let value = self.text.get(self.at..end).filter(|value| !value.is_empty())?;
+        self.at = end;
+        Some(value)
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = (&'a str, Node<'a>);
+
+    fn next(&mut self) -> Option<(&'a str, Node<'a>)> {
+        self.skip(b',');
+        let key = if self.object { self.take()? } else { "" };
+        if self.object {
+            self.skip(b':');
+        }
+        Some((key, Node { raw: self.take()? }))
+    }
+}
+
+/// Where the value that starts at `at` ends; `at` itself where none starts.
+fn value_end(bytes: &[u8], at: usize) -> usize {
+    match bytes.get(at) {
+        Some(b'"') => string_end(bytes, at),
+        Some(b'{' | b'[') => container_end(bytes, at),
+        _ => {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let ends = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r');
+            at.saturating_add(rest.iter().position(ends).unwrap_or(rest.len()))
+        }
+    }
+}
+
+fn container_end(bytes: &[u8], start: usize) -> usize {
+    let mut depth = 0usize;
+    let mut at = start;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                at = string_end(bytes, at);
+                continue;
+            }
+            b'{' | b'[' => depth = depth.saturating_add(1),
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at = at.saturating_add(1);
+        if depth == 0 {
+            break;
+        }
+    }
+    at
+}
+
+/// Where the text that starts with the quote at `start` ends, its closing quote included.
+fn string_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start.saturating_add(1);
+    loop {
+        let rest = bytes.get(at..).unwrap_or_default();
+        match rest.iter().position(|byte| matches!(byte, b'"' | b'\\')) {
+            None => return bytes.len(),
+            Some(count) if rest.get(count) == Some(&b'"') => return at.saturating_add(count).saturating_add(1),
+            Some(count) => at = at.saturating_add(count).saturating_add(2),
+        }
+    }
+}
+
+/// Works on any text, checked or not: what is too deep must be known before anything might recurse.
+fn is_deeper_than(bytes: &[u8], max: usize) -> bool {
+    let mut depth = 0usize;
+    let mut at = 0usize;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                at = string_end(bytes, at);
+                continue;
+            }
+            b'{' | b'[' => depth = depth.saturating_add(1),
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > max {
+            return true;
+        }
+        at = at.saturating_add(1);
+    }
+    false
+}
+
+/// The text of a JSON string in its quotes.
+fn unescape(raw: &str) -> Option<String> {
+    let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
+    if inner.contains('\\') { serde_json::from_str(raw).ok() } else { Some(inner.to_owned()) }
+}
+
+fn is_key(raw: &str, token: &str) -> bool {
+    if raw.contains('\\') {
+        return unescape(raw).is_some_and(|key| key == token);
+    }
+    raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) == Some(token)
+}
+
+fn index(token: &str) -> Option<usize> {
+    let digits = token.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits || (token.len() > 1 && token.starts_with('0')) {
+        return None;
+    }
+    token.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::{format, string::ToString};
+
+    use super::*;
+
+    fn pointer(text: &str) -> Pointer {
+        Pointer::parse(text).unwrap()
+    }
+
+    fn raw<'a>(text: &'a str, at: &str) -> Result<Option<&'a str>, Duplicate> {
+        Doc::parse(text).unwrap().at(&pointer(at)).map(|node| node.map(|node| node.raw()))
+    }
+
+    const BODY: &str = r#" {"a" : [ 10 , {"b\u0063":"x\"y]}"} ,[] ] , "" : {"~/":true,"é":null},"n":-1.50e+999 ,"big":12345678901234567890123} "#;
+
+    #[test]
+    fn rfc_6901_pointers_find_their_values() {
+        for (at, expected) in [
+            ("/a/0", Some("10")),
+            ("/a/1", Some(r#"{"b\u0063":"x\"y]}"}"#)),
+            ("/a/1/bc", Some(r#""x\"y]}""#)),
+            ("/a/2", Some("[]")),
+            ("/a/2/0", None),
+            ("/a/3", None),
+            ("/a/00", None),
+            ("/a/01", None),
+            ("/a/-", None),
+            ("/a/-1", None),
+            ("/a/+1", None),
+            ("/a/", None),
+            ("/a/99999999999999999999999999", None),
+            ("/a/0/0", None),
+            ("/", Some(r#"{"~/":true,"é":null}"#)),
+            ("//~0~1", Some("true")),
+            ("//é", Some("null")),
+            ("/n", Some("-1.50e+999")),
+            ("/big", Some("12345678901234567890123")),
+            ("/b", None),
+            ("/A", None),
+        ] {
+            assert_eq!(raw(BODY, at), Ok(expected), "{at}");
+        }
+        assert_eq!(raw(BODY, ""), Ok(Some(BODY.trim())));
+    }
+
+    #[test]
+    fn d14_only_a_key_on_the_way_must_be_unique() {
+        let text = r#"{"x":1,"x":1,"in":{"\u0079":1,"y":2,"z":3},"list":[{"k":1,"k":2}],"é":1,"\u00e9":2}"#;
+        assert_eq!(raw(text, "/x"), Err(Duplicate));
+        assert_eq!(raw(text, "/x/y"), Err(Duplicate));
+        assert_eq!(raw(text, "/in/y"), Err(Duplicate));
+        assert_eq!(raw(text, "/é"), Err(Duplicate));
+        assert_eq!(raw(text, "/in/z"), Ok(Some("3")));
+        assert_eq!(raw(text, "/list/0/other"), Ok(None));
+        let doc = Doc::parse(text).unwrap();
+        let list = doc.at(&pointer("/list")).unwrap().unwrap();
+        let items = list.items(8).unwrap();
+        assert_eq!(items[0].at(&pointer("/k")), Err(Duplicate));
+        assert_eq!(doc.root().len(), Some(6));
+    }
+
+    #[test]
+    fn values_are_given_by_their_type_only() {
+        let doc = Doc::parse(r#"["t\u00e9\n\ud83d\ude00","",12.0,-0,true,false,null,[1,[2,3]],{"a":{"b":1}}]"#).unwrap();
+        let nodes = doc.root().items(9).unwrap();
+        let kinds: Vec<Kind> = nodes.iter().map(Node::kind).collect();
+        use Kind::{Array, Bool, Null, Number, Object, Text};
+        assert_eq!(kinds, [Text, Text, Number, Number, Bool, Bool, Null, Array, Object]);
+        assert_eq!(nodes[0].text().unwrap(), "té\n😀");
+        assert_eq!(nodes[1].text().unwrap(), "");
+        assert_eq!(nodes[2].number(), Some("12.0"));
+        assert_eq!(nodes[3].number(), Some("-0"));
+        assert_eq!((nodes[4].boolean(), nodes[5].boolean()), (Some(true), Some(false)));
+        assert!(nodes[6].is_null() && !nodes[5].is_null());
+        assert_eq!((nodes[7].len(), nodes[8].len(), nodes[0].len()), (Some(2), Some(1), None));
+        assert_eq!((nodes[2].text(), nodes[0].number(), nodes[2].boolean()), (None, None, None));
+        assert_eq!(nodes[8].items(0), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn d14_an_array_longer_than_the_limit_is_refused_whole() {
+        let doc = Doc::parse("[1,2,3]").unwrap();
+        assert_eq!(doc.root().items(2), Err(TooLong));
+        assert_eq!(doc.root().items(3).map(|items| items.len()), Ok(3));
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_a_text_that_says_nothing() {
+        for text in [r#""\ud800""#, r#""\udc00x""#, r#""\ud800\ud800""#, r#""\ude00\ud83d""#] {
+            let doc = Doc::parse(text).unwrap();
+            assert_eq!((doc.root().kind(), doc.root().text()), (Kind::Text, None), "{text}");
+        }
+        assert_eq!(raw(r#"{"\ud800":1,"\ud800":2,"a":3}"#, "/a"), Ok(Some("3")));
+    }
+
+    #[test]
+    fn d14_one_byte_order_mark_is_tolerated() {
+        assert_eq!(raw("\u{feff}{\"a\":1}", "/a"), Ok(Some("1")));
+        assert_eq!(Doc::parse("\u{feff}\u{feff}1").unwrap_err(), Unfit::NotJson);
+        assert_eq!(Doc::parse("1\u{feff}").unwrap_err(), Unfit::NotJson);
+        assert_eq!(Doc::parse(" \u{feff}1").unwrap_err(), Unfit::NotJson);
+    }
+
+    #[test]
+    fn d14_what_is_not_quite_json_is_refused() {
+        for text in [
+            "", " ", "{", "}", "[1,]", "[,1]", "[1 2]", "{\"a\":1,}", "{\"a\"}", "{a:1}", "{'a':1}", "{\"a\" 1}", "{1:2}", "nul",
+            "NULL", "True", "NaN", "Infinity", "-Infinity", "undefined", "01", "-01", "+1", "1.", ".5", "1e", "1e+", "0x10", "--1",
+            "-", "\"a", "\"\\x\"", "\"\\u12\"", "\"\\u12g4\"", "\"\n\"", "\"\t\"", "1 2", "{} {}", "[]]", "// c\n1", "/**/1",
+            "1;", "\u{a0}1", "\u{2028}1", "[1}", "{\"a\":[}", "]", "\"a\"b", "\0", "1\0",
+        ] {
+            assert_eq!(Doc::parse(text).map(|doc| doc.root().raw()), Err(Unfit::NotJson), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn d14_numbers_of_any_size_and_every_escape_are_json() {
+        for text in [
+            "1e999", "-1E-999", "0", "-0", "-0.0e-0", "12345678901234567890123", "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\uD83d\"", "\"\u{7f}\u{2028}\"",
+        ] {
+            assert_eq!(Doc::parse(text).map(|doc| doc.root().raw()), Ok(text));
+        }
+    }
+
+    #[test]
+    fn d14_depth_is_bounded_before_anything_recurses() {
+        let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(Doc::parse(&nested(JSON_DEPTH_MAX)).is_ok());
+        assert_eq!(Doc::parse(&nested(JSON_DEPTH_MAX + 1)).unwrap_err(), Unfit::TooDeep);
+        assert_eq!(Doc::parse(&"[".repeat(1_000_000)).unwrap_err(), Unfit::TooDeep);
+        assert_eq!(Doc::parse(&"{\"a\":".repeat(1_000_000)).unwrap_err(), Unfit::TooDeep);
+        let brackets_in_text = format!("[\"{}\\\"{}\"]", "[".repeat(100), "{".repeat(100));
+        assert!(Doc::parse(&brackets_in_text).is_ok());
+        let siblings = format!("[{}[]]", "[],".repeat(1_000));
+        assert_eq!(Doc::parse(&siblings).unwrap().root().len(), Some(1_001));
+    }
+
+    /// Whatever serde_json makes of a value, walking finds the same.
+    #[test]
+    fn walking_agrees_with_building() {
+        let text = r#"{"a":[1,{"b":[[],[{"c":"\\\""},"]"]]},"}"],"d":{"e":{},"f":"\\","g":[{"h":null}]}}"#;
+        let value: serde_json::Value = serde_json::from_str(text).unwrap();
+        for at in ["/a/1/b/1/0/c", "/a/1/b/1/1", "/a/2", "/d/e", "/d/f", "/d/g/0/h", "/d/g/0", "/a/1/b/0", "/d/x", "/a/1/b/1/0/c/0"] {
+            let walked = raw(text, at).unwrap().map(ToString::to_string);
+            assert_eq!(walked, value.pointer(at).map(ToString::to_string), "{at}");
+        }
+    }
+}

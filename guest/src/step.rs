@@ -1,0 +1,186 @@
+//! What one step works on, and how it is finished: record and entry made together (D46), or nothing changed.
+
+use alloc::{format, string::String, vec::Vec};
+
+use crate::{
+    api::{Action, Event, Phase, Reason, Refusal, RefusalKind, Settlement, Spent, Transition},
+    contract::Contract,
+    digest,
+    entry::{self, Entry, Facts},
+    options,
+    record::Record,
+    story,
+    time::Instant,
+};
+
+/// A step under way.
+pub(crate) struct Step<'a> {
+    /// The whole contract file.
+    pub(crate) contract: &'a Contract,
+    pub(crate) r: Record,
+    /// The event's time, never before the record's last.
+    pub(crate) at: Instant,
+    pub(crate) facts: Facts,
+    /// `Retry-After` as it was written, for the sentence.
+    pub(crate) retry_after: Option<String>,
+}
+
+/// How a step ends.
+pub(crate) enum Next {
+    /// Nothing has changed; no entry.
+    Rest { until: Option<Instant>, why: String },
+    /// Nothing has changed; a request is due.
+    Due { attempt: u32 },
+    /// The record has changed.
+    Save(Action),
+    /// Only this note is new; not repeated until something else has happened.
+    Note(String),
+}
+
+impl<'a> Step<'a> {
+    /// The stage of the contract that is in force.
+    pub(crate) fn stage(&self) -> &'a Contract {
+        self.contract.stage(self.r.stage)
+    }
+
+    /// The revision that this step makes.
+    pub(crate) fn revision_after(&self) -> u64 {
+        self.r.revision.saturating_add(1)
+    }
+
+    /// Ends the wait without an accepted result (D32, D33).
+    pub(crate) fn escalate(&mut self, reason: Reason) -> Next {
+        if reason == Reason::AuthorizationDenied {
+            self.r.denials = self.r.denials.saturating_add(1);
+        }
+        self.r.phase = Phase::Escalated { reason };
+        self.r.authority_revision = self.revision_after();
+        let options = options::offered(self.contract, &self.r, self.at);
+        Next::Save(Action::Escalate { reason, options })
+    }
+
+    /// Ends the wait for good (D32).
+    pub(crate) fn settle(&mut self, settlement: Settlement) -> Next {
+        self.r.phase = Phase::Settled { settlement: settlement.clone() };
+        self.r.authority_revision = self.revision_after();
+        Next::Save(Action::Settle { settlement })
+    }
+
+    /// Writes the entry and the record, or gives the record back as it was.
+    pub(crate) fn finish(self, before: Option<&str>, event: Event, next: Next) -> Result<Transition, Refusal> {
+        match (next, before) {
+            (Next::Rest { until, why }, Some(before)) => self.unchanged(before, Action::Rest { until, why }),
+            (Next::Due { attempt }, Some(before)) => self.unchanged(before, Action::Due { attempt }),
+            (Next::Note(note), Some(before)) if self.r.last_note.as_deref() == Some(note.as_str()) => {
+                let until = self.r.next_at();
+                self.unchanged(before, Action::Rest { until, why: note })
+            }
+            (Next::Note(note), before) => {
+                let mut step = self;
+                let until = step.r.next_at();
+                step.r.last_note = Some(note.clone());
+                step.facts.notes.push(note.clone());
+                step.append(before, event, Action::Rest { until, why: note })
+            }
+            (Next::Save(action), before) => {
+                let mut step = self;
+                step.r.last_note = None;
+                step.append(before, event, action)
+            }
+            (Next::Rest { .. } | Next::Due { .. }, None) => {
+                Err(Refusal::new(RefusalKind::InvalidEvent, "an opening can't rest"))
+            }
+        }
+    }
+
+    fn unchanged(self, before: &str, action: Action) -> Result<Transition, Refusal> {
+        let record: String = before.into();
+        let operation = self.r.view(digest::sha256_hex(record.as_bytes()));
+        Ok(Transition { record, operation, action, entry: None, sentence: None })
+    }
+
+    fn append(mut self, before: Option<&str>, event: Event, action: Action) -> Result<Transition, Refusal> {
+        let previous = (!self.r.head.is_empty()).then(|| self.r.head.clone());
+        let revision_before = self.r.revision;
+        self.r.revision = self.revision_after();
+        self.r.last_at = self.at;
+        let sentence = story::sentence(&self, &event.what, &action);
+        let mut entry = Entry {
+            format: entry::FORMAT.into(),
+            operation_id: self.r.operation_id.clone(),
+            sequence: self.r.revision,
+            revision_before,
+            event,
+            at: self.at,
+            facts: core::mem::take(&mut self.facts),
+            phase: phase_word(&self.r.phase).into(),
+            reason: match self.r.phase {
+                Phase::Escalated { reason } => Some(reason),
+                _ => None,
+            },
+            state: self.r.last_known_state.clone(),
+            requests: Spent { used: self.r.status_requests_used, max: self.r.max_status_requests },
+            failures: Spent { used: self.r.transport_failures_used, max: self.r.max_transport_failures },
+            throttles: Spent { used: self.r.throttles_used, max: self.r.max_throttles },
+            backoff_n: self.r.backoff_n,
+            deadline_at: self.r.deadline_at,
+            next_at: self.r.next_at(),
+            action: action.clone(),
+            fence: self.r.fence,
+            contract_digest: self.r.contract_digest.clone(),
+            component_digest: self.r.component_digest.clone(),
+            record_before: before.map(|text| digest::sha256_hex(text.as_bytes())),
+            sentence: sentence.clone(),
+            previous,
+            sha256: String::new(),
+        };
+        let entry_text = entry.seal()?;
+        self.r.head = entry.sha256;
+        let record = self.r.text()?;
+        let operation = self.r.view(digest::sha256_hex(record.as_bytes()));
+        Ok(Transition { record, operation, action, entry: Some(entry_text), sentence: Some(sentence) })
+    }
+}
+
+/// The phase's word in entries and indexes.
+pub const fn phase_word(phase: &Phase) -> &'static str {
+    match phase {
+        Phase::Waiting { .. } => "waiting",
+        Phase::Asking { .. } => "asking",
+        Phase::Polling { .. } => "polling",
+        Phase::Escalated { .. } => "escalated",
+        Phase::Settled { .. } => "settled",
+    }
+}
+
+/// Reads a contract that a call brings, and refuses it with all its faults.
+pub(crate) fn contract(text: &str) -> Result<Contract, Refusal> {
+    crate::contract::parse::parse(text).map_err(|faults| {
+        let first = faults.first().map(|f| format!("`{}` {}", f.pointer, f.message)).unwrap_or_default();
+        Refusal {
+            kind: RefusalKind::InvalidContract,
+            message: format!("the contract has {} fault(s), the first at {first}", faults.len()),
+            faults,
+        }
+    })
+}
+
+/// Refuses a contract that is not the one pinned (D1).
+pub(crate) fn pinned(record: &Record, digest: &str) -> Result<(), Refusal> {
+    if record.contract_digest == digest {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        RefusalKind::ContractMismatch,
+        format!(
+            "the operation is pinned to the contract with SHA-256 {}, this text has {digest}: bring the pinned text, or amend",
+            record.contract_digest
+        ),
+    ))
+}
+
+/// Names, joined for a message.
+pub(crate) fn names<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let all: Vec<String> = names.map(|n| format!("`{n}`")).collect();
+    all.join(", ")
+}
