@@ -1,0 +1,8 @@
+//! The host of sondeo: clock, network, credentials, store and people. It decides nothing; it runs the
+//! component in [`COMPONENT`] and does the one thing it is told.
+
+/// The policy component, byte for byte as it will run.
+pub const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sondeo.component.wasm"));
+
+/// The SHA-256 of [`COMPONENT`], in lower-case hex.
+pub const COMPONENT_SHA256: &str = env!("SONDEO_COMPONENT_SHA256");
