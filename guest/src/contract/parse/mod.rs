@@ -1,10 +1,11 @@
 //! From the text of a contract (format `sondeo.contract/1`) to its types. Every fault is named at its JSON Pointer; a
 //! contract with a fault is not read at all. What only the whole can show is [`super::check`]'s.
 
+pub(in crate::contract) mod faults;
 mod fields;
 mod meaning;
 mod near;
-pub(in crate::contract) mod node;
+mod node;
 mod pace;
 mod request;
 mod rules;
@@ -15,8 +16,9 @@ mod tests;
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
 use self::{
+    faults::Faults,
     fields::{duration, header_name, id, name_key, place_only, sentence, short, word},
-    node::{Faults, Fields, Node},
+    node::{Fields, Node},
 };
 use super::{Approval, Contract, EffectsKind, FORMAT, NotFound, Reads, Sample, UrlPolicy};
 use crate::{

@@ -1,52 +1,17 @@
 //! A cursor over JSON text that names every fault at its pointer and goes on: wrong types, unknown, missing and doubled
 //! members. It works on the raw text, so that a number keeps its own digits and a sample's body its own bytes.
 
-use alloc::{
-    boxed::Box,
-    collections::BTreeMap,
-    format,
-    string::{String, ToString},
-    vec::Vec,
-};
-use core::{cell::Cell, fmt};
+use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
+use core::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::near;
-use crate::{
-    api::Fault,
-    limits::{FAULTS_MAX, JSON_DEPTH_MAX, LIST_MAX},
+use super::{
+    faults::{Faults, child},
+    near,
 };
-
-/// Collects faults, up to [`FAULTS_MAX`].
-#[derive(Default)]
-pub(super) struct Faults {
-    list: Cell<Vec<Fault>>,
-}
-
-impl Faults {
-    pub(super) fn add(&self, pointer: &str, message: impl Into<String>) {
-        let mut list = self.list.take();
-        if list.len() < FAULTS_MAX {
-            list.push(Fault {
-                pointer: pointer.into(),
-                message: message.into(),
-            });
-        }
-        self.list.set(list);
-    }
-
-    pub(super) fn into_list(self) -> Vec<Fault> {
-        self.list.into_inner()
-    }
-}
-
-/// Appends one reference token to a pointer (RFC 6901 section 3).
-pub(in crate::contract) fn child(pointer: &str, token: impl fmt::Display) -> String {
-    let token = token.to_string().replace('~', "~0").replace('/', "~1");
-    format!("{pointer}/{token}")
-}
+use crate::limits::{JSON_DEPTH_MAX, LIST_MAX};
 
 /// One value of the text: what reads it gives `None` where it recorded a fault.
 #[derive(Clone)]
@@ -364,11 +329,6 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// Reads a boxed value, for contracts inside contracts.
-pub(super) fn boxed<T>(value: Option<T>) -> Option<Box<T>> {
-    value.map(Box::new)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -421,14 +381,5 @@ mod tests {
             assert_eq!(node.list(|n| n.whole(9)), None);
         });
         assert_eq!(list.len(), 3);
-    }
-
-    #[test]
-    fn the_list_of_faults_is_bounded() {
-        let faults = Faults::default();
-        for _ in 0..500 {
-            faults.add("", "x");
-        }
-        assert_eq!(faults.into_list().len(), FAULTS_MAX);
     }
 }

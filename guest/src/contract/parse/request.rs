@@ -1,6 +1,6 @@
 //! Who is asked, and how: the status request, the other actions, origins, effects (D5, D28, D31, D36).
 
-use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, format, string::String, vec::Vec};
 
 use super::{
     fields::{
@@ -209,7 +209,7 @@ pub(super) fn follow<'a>(
         }
         _ => None,
     };
-    let contract = fields.opt("contract", |node| super::node::boxed(stage(node)));
+    let contract = fields.opt("contract", |node| stage(node).map(Box::new));
     fields.end();
     Some(Follow {
         target: target?,

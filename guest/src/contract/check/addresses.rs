@@ -1,0 +1,265 @@
+//! Where requests may go, and what fills their templates (D28, D31).
+
+use alloc::{collections::BTreeMap, format, string::String};
+
+use super::Stage;
+use crate::{
+    contract::{AddressSpec, CredentialSpec, CtxKind, EchoOf, OtherRequest, UrlPolicy},
+    url::{Url, placeholders},
+};
+
+/// Headers that whoever sends the request sets.
+const SENDERS: &[&str] = &[
+    "cache-control",
+    "connection",
+    "content-length",
+    "host",
+    "if-none-match",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+/// Headers that only hold secrets.
+const SECRETS: &[&str] = &["authorization", "cookie", "proxy-authorization"];
+
+pub(super) fn check(stage: &Stage<'_>) {
+    let contract = stage.contract;
+    origins(stage);
+    let request = &contract.request;
+    if let AddressSpec::Template(url) = &request.address {
+        template(stage, "/request/url", url);
+        if request.id_parts.is_empty() {
+            stage.add(
+                "/request",
+                "has a fixed `url` and no `id_parts`: nothing names the job (D3)",
+            );
+        }
+        for i in unused(stage) {
+            let message = "is used neither in the request nor in `identity`: two jobs would be asked for as one (D4)";
+            stage.add(format!("/request/id_parts/{i}"), message);
+        }
+    }
+    headers(
+        stage,
+        "/request",
+        &request.headers,
+        request.credential.as_ref(),
+        None,
+    );
+    if let Some(body) = &request.body {
+        fills(stage, "/request/body", body);
+    }
+    let moves = matches!(request.address, AddressSpec::From(Some(_)));
+    if contract.url_policy == UrlPolicy::MayChange && !moves {
+        stage.add(
+            "/url_policy",
+            "`may_change` needs a `request.url_from` with the place that names the next address",
+        );
+    }
+    for (name, other) in [
+        ("submit", &contract.submit),
+        ("cancel", &contract.cancel),
+        ("fetch", &contract.fetch),
+    ] {
+        if let Some(other) = other {
+            action(stage, &format!("/{name}"), other);
+        }
+    }
+    if let Some(console) = &contract.console {
+        fills(stage, "/console/url", console);
+        match origin_of(console) {
+            Ok(origin) => secure(stage, "/console/url", &origin),
+            Err(why) => stage.add("/console/url", format!("`{console}`: {why}")),
+        }
+    }
+}
+
+/// An id part that nothing uses, where the address comes from elsewhere: worth knowing, no fault.
+pub(super) fn unused_parts(stage: &Stage<'_>) {
+    if matches!(stage.contract.request.address, AddressSpec::From(_)) {
+        for i in unused(stage) {
+            stage.add(
+                format!("/request/id_parts/{i}"),
+                "is used neither in the request nor in `identity`",
+            );
+        }
+    }
+}
+
+fn unused(stage: &Stage<'_>) -> impl Iterator<Item = usize> {
+    let request = &stage.contract.request;
+    let url = match &request.address {
+        AddressSpec::Template(url) => Some(url),
+        AddressSpec::From(_) => None,
+    };
+    let texts = url
+        .into_iter()
+        .chain(&request.body)
+        .chain(request.headers.values());
+    let filled: alloc::vec::Vec<String> = texts.flat_map(|text| placeholders(text)).collect();
+    let echoed = |name: &String| {
+        stage
+            .contract
+            .identity
+            .iter()
+            .any(|echo| matches!(&echo.of, EchoOf::Part(part) if part == name))
+    };
+    request
+        .id_parts
+        .iter()
+        .enumerate()
+        .filter(move |(_, name)| !filled.contains(name) && !echoed(name))
+        .map(|(i, _)| i)
+}
+
+fn origins(stage: &Stage<'_>) {
+    let contract = stage.contract;
+    if contract.origins.is_empty() {
+        stage.add("/origins", "is empty: no request could go anywhere");
+    }
+    for (i, origin) in contract.origins.iter().enumerate() {
+        if origin.origin.starts_with("http:") && !origin.allow_private {
+            stage.add(
+                format!("/origins/{i}"),
+                "is not https; only an origin with `allow_private` may be",
+            );
+        }
+    }
+    for (i, origin) in contract.result_origins.iter().enumerate() {
+        secure(stage, &format!("/result_origins/{i}"), origin);
+    }
+}
+
+/// https, or an origin that the contract admits as private.
+fn secure(stage: &Stage<'_>, at: &str, origin: &str) {
+    let private = || {
+        stage
+            .contract
+            .origins
+            .iter()
+            .any(|known| known.allow_private && known.origin == origin)
+    };
+    if origin.starts_with("http:") && !private() {
+        stage.add(
+            at,
+            "is not https, and its origin is none with `allow_private`",
+        );
+    }
+}
+
+/// An address that requests go to: on an allowed origin, ids only in path segments and query values (D28).
+fn template(stage: &Stage<'_>, at: &str, url: &str) {
+    fills(stage, at, url);
+    match origin_of(url) {
+        Err(why) => stage.add(at, format!("`{url}`: {why}")),
+        Ok(origin)
+            if !stage
+                .contract
+                .origins
+                .iter()
+                .any(|known| known.origin == origin) =>
+        {
+            stage.add(at, format!("`{origin}` is not in `origins`"));
+        }
+        Ok(_) => {}
+    }
+}
+
+/// The origin of a template, in which placeholders stand where they may.
+fn origin_of(template: &str) -> Result<String, String> {
+    let (_, rest) = template.split_once("://").ok_or("is not an absolute URL")?;
+    let (before_query, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let authority = before_query.split('/').next().unwrap_or("");
+    let names = query.split('&').filter_map(|pair| pair.split('=').next());
+    if authority.contains('{') || names.into_iter().any(|name| name.contains('{')) {
+        return Err("placeholders go into path segments and query values only (D28)".into());
+    }
+    let mut filled = String::from(template);
+    for name in placeholders(template) {
+        filled = filled.replace(&format!("{{{name}}}"), "x");
+    }
+    if filled.contains(['{', '}']) {
+        return Err("a brace belongs to no placeholder, as `{id}`".into());
+    }
+    Url::parse(&filled)
+        .map(|url| url.origin().into())
+        .map_err(Into::into)
+}
+
+/// Every placeholder is an id part, or a fact that is always there.
+fn fills(stage: &Stage<'_>, at: &str, template: &str) {
+    for name in placeholders(template) {
+        if stage.contract.request.id_parts.contains(&name) {
+            continue;
+        }
+        let message = match stage.contract.ctx.get(&name) {
+            None => format!("`{{{name}}}` is neither an id part nor a `ctx` fact"),
+            Some(spec) if matches!(spec.kind, CtxKind::ListOf(_)) => {
+                format!("`{{{name}}}` may be several words, which fill no one place")
+            }
+            Some(spec) if !spec.required => {
+                format!("`{{{name}}}` may be absent: make the fact `required`")
+            }
+            Some(_) => continue,
+        };
+        stage.add(at, message);
+    }
+}
+
+fn headers(
+    stage: &Stage<'_>,
+    at: &str,
+    headers: &BTreeMap<String, String>,
+    credential: Option<&CredentialSpec>,
+    idempotency: Option<&str>,
+) {
+    for (name, value) in headers {
+        // Not at the name itself: it may be written there in another case.
+        let pointer = format!("{at}/headers");
+        fills(stage, &pointer, value);
+        if SENDERS.contains(&name.as_str()) {
+            stage.add(
+                pointer,
+                format!("`{name}` is set by whoever sends the request"),
+            );
+        } else if SECRETS.contains(&name.as_str()) {
+            stage.add(
+                pointer,
+                format!("`{name}` holds a secret, which no contract does: use `credential` (D31)"),
+            );
+        }
+    }
+    let own = [
+        ("credential", credential.map(|c| c.header.as_str())),
+        ("idempotency", idempotency),
+    ];
+    for (field, header) in own {
+        let Some(header) = header else { continue };
+        let pointer = format!("{at}/{field}/header");
+        if headers.contains_key(header) {
+            stage.add(pointer, format!("`{header}` is in `headers` too"));
+        } else if SENDERS.contains(&header) {
+            stage.add(
+                pointer,
+                format!("`{header}` is set by whoever sends the request"),
+            );
+        }
+    }
+}
+
+fn action(stage: &Stage<'_>, at: &str, action: &OtherRequest) {
+    template(stage, &format!("{at}/url"), &action.url);
+    headers(
+        stage,
+        at,
+        &action.headers,
+        action.credential.as_ref(),
+        action.idempotency.as_deref(),
+    );
+    if let Some(body) = &action.body {
+        fills(stage, &format!("{at}/body"), body);
+    }
+}
