@@ -1,11 +1,15 @@
 //! Where requests may go, and what fills their templates (D28, D31).
 
-use alloc::{collections::BTreeMap, format, string::String};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    format,
+    string::{String, ToString},
+};
 
 use super::Stage;
 use crate::{
     contract::{AddressSpec, CredentialSpec, CtxKind, EchoOf, OtherRequest, UrlPolicy},
-    url::{Url, placeholders},
+    url,
 };
 
 /// Headers that whoever sends the request sets.
@@ -89,7 +93,8 @@ pub(super) fn unused_parts(stage: &Stage<'_>) {
     }
 }
 
-fn unused(stage: &Stage<'_>) -> impl Iterator<Item = usize> {
+/// Positions of the id parts that neither the request nor an echo uses.
+fn unused<'s>(stage: &'s Stage<'_>) -> impl Iterator<Item = usize> + 's {
     let request = &stage.contract.request;
     let url = match &request.address {
         AddressSpec::Template(url) => Some(url),
@@ -99,19 +104,20 @@ fn unused(stage: &Stage<'_>) -> impl Iterator<Item = usize> {
         .into_iter()
         .chain(&request.body)
         .chain(request.headers.values());
-    let filled: alloc::vec::Vec<String> = texts.flat_map(|text| placeholders(text)).collect();
-    let echoed = |name: &String| {
+    let mut used: BTreeSet<&str> = texts.flat_map(|text| names(text)).collect();
+    used.extend(
         stage
             .contract
             .identity
             .iter()
-            .any(|echo| matches!(&echo.of, EchoOf::Part(part) if part == name))
-    };
-    request
-        .id_parts
-        .iter()
-        .enumerate()
-        .filter(move |(_, name)| !filled.contains(name) && !echoed(name))
+            .filter_map(|echo| match &echo.of {
+                EchoOf::Part(part) => Some(part.as_str()),
+                _ => None,
+            }),
+    );
+    let parts = request.id_parts.iter().enumerate();
+    parts
+        .filter(move |(_, name)| !used.contains(name.as_str()))
         .map(|(i, _)| i)
 }
 
@@ -151,10 +157,10 @@ fn secure(stage: &Stage<'_>, at: &str, origin: &str) {
 }
 
 /// An address that requests go to: on an allowed origin, ids only in path segments and query values (D28).
-fn template(stage: &Stage<'_>, at: &str, url: &str) {
-    fills(stage, at, url);
-    match origin_of(url) {
-        Err(why) => stage.add(at, format!("`{url}`: {why}")),
+fn template(stage: &Stage<'_>, at: &str, template: &str) {
+    fills(stage, at, template);
+    match origin_of(template) {
+        Err(why) => stage.add(at, format!("`{template}`: {why}")),
         Ok(origin)
             if !stage
                 .contract
@@ -170,33 +176,49 @@ fn template(stage: &Stage<'_>, at: &str, url: &str) {
 
 /// The origin of a template, in which placeholders stand where they may.
 fn origin_of(template: &str) -> Result<String, String> {
-    let (_, rest) = template.split_once("://").ok_or("is not an absolute URL")?;
-    let (before_query, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let authority = before_query.split('/').next().unwrap_or("");
-    let names = query.split('&').filter_map(|pair| pair.split('=').next());
-    if authority.contains('{') || names.into_iter().any(|name| name.contains('{')) {
+    let names = url::placeholders(template).map_err(|why| why.to_string())?;
+    let query = template.split_once('?').map_or("", |(_, query)| query);
+    if query
+        .split('&')
+        .filter_map(|pair| pair.split('=').next())
+        .any(|name| name.contains('{'))
+    {
         return Err("placeholders go into path segments and query values only (D28)".into());
     }
-    let mut filled = String::from(template);
-    for name in placeholders(template) {
-        filled = filled.replace(&format!("{{{name}}}"), "x");
-    }
-    if filled.contains(['{', '}']) {
-        return Err("a brace belongs to no placeholder, as `{id}`".into());
-    }
-    Url::parse(&filled)
-        .map(|url| url.origin().into())
-        .map_err(Into::into)
+    let filled = names.into_iter().map(|name| (name, "x".into())).collect();
+    url::fill(template, &filled)
+        .map(|url| url.origin())
+        .map_err(|why| why.to_string())
+}
+
+/// The names that stand in braces; other braces stand for themselves.
+fn names(template: &str) -> impl Iterator<Item = &str> {
+    let plain = |name: &&str| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    };
+    template
+        .split('{')
+        .skip(1)
+        .filter_map(|part| part.split_once('}').map(|(name, _)| name))
+        .filter(plain)
 }
 
 /// Every placeholder is an id part, or a fact that is always there.
 fn fills(stage: &Stage<'_>, at: &str, template: &str) {
-    for name in placeholders(template) {
-        if stage.contract.request.id_parts.contains(&name) {
+    for name in names(template) {
+        if stage
+            .contract
+            .request
+            .id_parts
+            .iter()
+            .any(|part| part == name)
+        {
             continue;
         }
-        let message = match stage.contract.ctx.get(&name) {
-            None => format!("`{{{name}}}` is neither an id part nor a `ctx` fact"),
+        let message = match stage.contract.ctx.get(name) {
+            None => format!(
+                "`{{{name}}}` is neither an id part nor a `ctx` fact (a brace that is no placeholder takes a space)"
+            ),
             Some(spec) if matches!(spec.kind, CtxKind::ListOf(_)) => {
                 format!("`{{{name}}}` may be several words, which fill no one place")
             }

@@ -2,7 +2,9 @@
 
 use alloc::{string::String, vec::Vec};
 
-use crate::contract::{ArrayTest, Kind, Op, Scalar, Test, When, parse::faults::child};
+use crate::contract::{
+    ArrayTest, Kind, Op, Place, Rule, Scalar, Test, Then, When, parse::faults::child,
+};
 
 /// Inclusive ranges of statuses.
 pub(super) type Ranges = Vec<(u16, u16)>;
@@ -45,8 +47,27 @@ pub(super) fn word_pointer(word: &str) -> String {
     child("/map/values", word)
 }
 
-/// Whether, statuses aside, `general` holds wherever `special` does.
-pub(super) fn implied(general: &When, special: &When) -> bool {
+/// Whether, statuses aside, the rule `general` decides wherever one of `special` (and a table at `word`) would.
+pub(super) fn decides(general: &Rule, special: &When, word: Option<&Place>) -> bool {
+    // A rule that looks into the body says nothing of an answer without one (D14).
+    let body =
+        |when: &When, word: Option<&Place>| in_body(when) || matches!(word, Some(Place::At(_)));
+    let table = match &general.then {
+        Then::Map(map) => Some(&map.place),
+        Then::Outcome(_) => None,
+    };
+    (body(special, word) || !body(&general.when, table)) && implied(&general.when, special)
+}
+
+fn in_body(when: &When) -> bool {
+    let at = |place: &Place| matches!(place, Place::At(_));
+    when.array.is_some()
+        || when.tests.iter().any(|test| at(&test.place))
+        || when.after.as_ref().is_some_and(|after| at(&after.place))
+        || when.not.iter().any(in_body)
+}
+
+fn implied(general: &When, special: &When) -> bool {
     all_implied(&general.tests, &special.tests)
         && general
             .array
@@ -96,7 +117,7 @@ fn op_implied(general: &Op, special: &Op) -> bool {
         }),
         (Op::Present(true), Op::Is { values, .. }) => !values.contains(&Scalar::Null),
         (Op::Present(true), Op::Kind(kind)) => *kind != Kind::Null,
-        (Op::Present(true), Op::Above(_) | Op::InCtx(_)) => true,
+        (Op::Present(true), Op::Above(_) | Op::InCtx(_) | Op::Empty(_)) => true,
         (Op::Present(false), Op::Kind(Kind::Null)) => true,
         (Op::Present(false), Op::Is { values, .. }) => values.iter().all(|v| *v == Scalar::Null),
         (Op::Kind(kind), Op::Is { values, .. }) => values.iter().all(|v| kind_of(v) == *kind),

@@ -1,21 +1,30 @@
-//! Places and facts that conditions use: a result's value is not kept (D11), a fact must be declared.
+//! Places and facts that conditions use: values of results and addresses are not kept (D11, D31), a fact is declared.
 
 use alloc::{collections::BTreeSet, format, string::String};
 
 use super::Stage;
-use crate::contract::{ArrayTest, CtxKind, Op, Place, Test, Then, When};
+use crate::contract::{AddressSpec, ArrayTest, CtxKind, FollowTarget, Op, Place, Test, Then, When};
 
-/// Why a place of the result can't be looked into.
-const SEALED: &str = "is a place of `result`, whose value is kept by digest only (D11)";
+/// Why such a place can't be looked into.
+const SEALED: &str =
+    "is a place of `result` or of a status address, whose value is kept by digest only (D11, D31)";
 
 pub(super) fn check(stage: &Stage<'_>) {
     let contract = stage.contract;
-    let results: BTreeSet<&Place> = contract
+    let mut sealed: BTreeSet<&Place> = contract
         .result
         .values()
-        .map(|reference| &reference.place)
+        .map(|result| &result.place)
         .collect();
-    let look = Look { stage, results };
+    if let Some(FollowTarget::Address(place)) =
+        contract.follow.as_ref().map(|follow| &follow.target)
+    {
+        sealed.insert(place);
+    }
+    if let AddressSpec::From(Some(place)) = &contract.request.address {
+        sealed.insert(place);
+    }
+    let look = Look { stage, sealed };
     for (i, rule) in contract.decide.iter().enumerate() {
         look.when(&format!("/decide/{i}/when"), &rule.when);
         if let Then::Map(map) = &rule.then {
@@ -48,12 +57,12 @@ pub(super) fn check(stage: &Stage<'_>) {
 
 struct Look<'a> {
     stage: &'a Stage<'a>,
-    results: BTreeSet<&'a Place>,
+    sealed: BTreeSet<&'a Place>,
 }
 
 impl Look<'_> {
     fn value(&self, at: &str, place: &Place) {
-        if self.results.contains(place) {
+        if self.sealed.contains(place) {
             self.stage.add(at, SEALED);
         }
     }
@@ -104,7 +113,7 @@ impl Look<'_> {
         for (i, test) in array.tests.iter().enumerate() {
             let at = format!("{at}/test/{i}");
             let sealed = |place: &&&Place| within(place, array, &test.place);
-            if needs_value(&test.op) && self.results.iter().find(sealed).is_some() {
+            if needs_value(&test.op) && self.sealed.iter().find(sealed).is_some() {
                 self.stage.add(&at, SEALED);
             }
             if matches!(test.place, Place::Header(_)) {

@@ -10,7 +10,7 @@ use super::{
     Stage,
     cover::{self, Ranges},
 };
-use crate::contract::{Op, Outcome, Rule, Scalar, Success, Test, Then, When, WordMap};
+use crate::contract::{Op, Outcome, Place, Rule, Scalar, Success, Test, Then, When, WordMap};
 
 /// Statuses that mean a refused credential: no rule makes a wait of them (D15).
 const DENIED: [u16; 3] = [401, 403, 407];
@@ -154,7 +154,11 @@ fn words(stage: &Stage<'_>, at: &str, map: &WordMap) {
 
 /// Names a rule, or a word of its table, that earlier rules leave nothing for.
 fn reached(stage: &Stage<'_>, index: usize, at: &str, rule: &Rule) {
-    if let Some(by) = covered(stage, index, &rule.when) {
+    let table = match &rule.then {
+        Then::Map(map) => Some(&map.place),
+        Then::Outcome(_) => None,
+    };
+    if let Some(by) = covered(stage, index, &rule.when, table) {
         stage.add(
             at,
             format!("is never reached: `/decide/{by}` decides first"),
@@ -172,7 +176,7 @@ fn reached(stage: &Stage<'_>, index: usize, at: &str, rule: &Rule) {
             place: map.place.clone(),
             op: is,
         });
-        if let Some(by) = covered(stage, index, &when) {
+        if let Some(by) = covered(stage, index, &when, table) {
             let pointer = format!("{at}{}", cover::word_pointer(word));
             stage.add(
                 pointer,
@@ -183,10 +187,10 @@ fn reached(stage: &Stage<'_>, index: usize, at: &str, rule: &Rule) {
 }
 
 /// The last of the earlier rules that together match whatever `when` matches.
-fn covered(stage: &Stage<'_>, index: usize, when: &When) -> Option<usize> {
+fn covered(stage: &Stage<'_>, index: usize, when: &When, table: Option<&Place>) -> Option<usize> {
     let mut left: Ranges = cover::codes(when);
     for (i, earlier) in stage.contract.decide.iter().enumerate().take(index) {
-        if cover::implied(&earlier.when, when) {
+        if cover::decides(earlier, when, table) {
             left = cover::without(&left, &cover::codes(&earlier.when));
             if left.is_empty() {
                 return Some(i);
