@@ -7,7 +7,13 @@ use super::scan::Scan;
 use crate::limits::DURATION_MAX;
 
 /// Units and their milliseconds, longest first: the order in which they are written.
-const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
+const UNITS: [(&str, u64); 5] = [
+    ("d", 86_400_000),
+    ("h", 3_600_000),
+    ("m", 60_000),
+    ("s", 1_000),
+    ("ms", 1),
+];
 
 /// Reads `1500ms`, `5s`, `40m`, `1h30m`, `30d`; gives milliseconds, at most [`DURATION_MAX`].
 ///
@@ -41,7 +47,9 @@ pub fn parse_duration(text: &str) -> Result<u64, &'static str> {
         };
         total = digits
             .iter()
-            .try_fold(0u64, |value, byte| value.checked_mul(10)?.checked_add(u64::from(byte & 0x0f)))
+            .try_fold(0u64, |value, byte| {
+                value.checked_mul(10)?.checked_add(u64::from(byte & 0x0f))
+            })
             .and_then(|count| count.checked_mul(*size)?.checked_add(total))
             .filter(|ms| *ms <= DURATION_MAX)
             .ok_or("a duration is at most 36600d")?;
@@ -94,8 +102,33 @@ mod tests {
     #[test]
     fn near_misses_are_not_durations() {
         for text in [
-            "", "5", "s", "-5s", "+5s", "5 s", " 5s", "5s ", "1.5h", "5S", "5sec", "5m5m", "5s5m", "5ms5s", "1h 30m", "05s", "00s",
-            "1w", "1us", "1m1", "PT5S", "5µs", "٥s", "36601d", "36600d1ms", "99999999999999999999s", "18446744073709551615d",
+            "",
+            "5",
+            "s",
+            "-5s",
+            "+5s",
+            "5 s",
+            " 5s",
+            "5s ",
+            "1.5h",
+            "5S",
+            "5sec",
+            "5m5m",
+            "5s5m",
+            "5ms5s",
+            "1h 30m",
+            "05s",
+            "00s",
+            "1w",
+            "1us",
+            "1m1",
+            "PT5S",
+            "5µs",
+            "٥s",
+            "36601d",
+            "36600d1ms",
+            "99999999999999999999s",
+            "18446744073709551615d",
         ] {
             assert!(parse_duration(text).is_err(), "{text}");
         }
