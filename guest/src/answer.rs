@@ -171,7 +171,7 @@ fn apply(s: &mut Step<'_>, observation: &Observation, judgement: &Judgement) -> 
 /// The job's facts that this answer brought (D7, D16).
 fn seen(s: &mut Step<'_>, observation: &Observation, judgement: &Judgement, outcome: Outcome) {
     if outcome != Outcome::Follow {
-        s.r.last_known_state = judgement.word.clone().or_else(|| Some(word(outcome).into()));
+        s.r.last_known_state = judgement.word.clone().or_else(|| Some(outcome.as_str().into()));
         s.r.last_outcome = Some(outcome);
     }
     s.r.first_seen_at = s.r.first_seen_at.or(Some(s.at));
@@ -190,19 +190,6 @@ fn seen(s: &mut Step<'_>, observation: &Observation, judgement: &Judgement, outc
     if !judgement.results.is_empty() {
         s.r.results.clone_from(&judgement.results);
         s.r.actions.clone_from(&judgement.actions);
-    }
-}
-
-fn word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Pending => "pending",
-        Outcome::Succeeded => "succeeded",
-        Outcome::Partial => "partial",
-        Outcome::Failed => "failed",
-        Outcome::Cancelled => "cancelled",
-        Outcome::Expired => "expired",
-        Outcome::NeedsAction => "needs_action",
-        _ => "unknown",
     }
 }
 

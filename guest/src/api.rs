@@ -1,5 +1,6 @@
 //! The types that cross between core and host, and that the log keeps: the same names in `wit/`, in the JSON twin and in
 //! entries. Times are [`Instant`]s (RFC 3339 text in JSON), durations are whole milliseconds in fields that end in `_ms`.
+#![allow(missing_docs, reason = "fields and cases are described in `wit/` and in the contract's schema")]
 
 mod decision;
 mod event;
@@ -13,9 +14,9 @@ use serde::{Deserialize, Serialize};
 pub use decision::{Decision, DecisionWhat, Extension, Proposal, Renewal};
 pub use event::{CredentialFact, Event, Push, What};
 pub use opening::{LimitsGiven, Opening, Predecessor, TimeLimit};
-pub use words::{DelaySource, Ending, FaultKind, OptionKind, Reason, RefusalKind, TransportFault};
+pub use words::{DelaySource, Ending, FaultKind, OptionKind, Outcome, Reason, RefusalKind, TransportFault};
 
-use crate::{contract::Outcome, time::Instant};
+use crate::time::Instant;
 
 /// A fault of a contract, at its place (D3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

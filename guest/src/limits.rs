@@ -50,3 +50,5 @@ pub const STAGES_MAX: usize = 4;
 const _: () = assert!(VALUE_BYTES_MAX < RECORD_BYTES_MAX);
 const _: () = assert!(BODY_BYTES_MAX < 16 * 1024 * 1024 / 4);
 const _: () = assert!(INSTANT_MAX < FENCE_MAX);
+/// Open proposals that a record holds (D39).
+pub const PROPOSALS_MAX: usize = 8;

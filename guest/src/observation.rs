@@ -1,5 +1,6 @@
 //! An answer reduced to what the contract names, plus the digest of the body: what the log keeps, and all that a step
 //! classifies by (RULES "Terms"). No body and no secret is in it.
+#![allow(missing_docs, reason = "fields and cases are described in `wit/` and in the contract's schema")]
 
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 

@@ -1,4 +1,5 @@
 //! The durable state of one wait. The component owns its text (canonical JSON, RFC 8785); a host saves it whole.
+#![allow(missing_docs, reason = "fields and cases are described in `wit/` and in the contract's schema")]
 
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 

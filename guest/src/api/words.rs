@@ -59,6 +59,25 @@ words! {
 }
 
 words! {
+    /// What one answer means (D8): of the job, or, from `not_found` on, of the exchange.
+    Outcome {
+        Pending = "pending",
+        Succeeded = "succeeded",
+        Partial = "partial",
+        Failed = "failed",
+        Cancelled = "cancelled",
+        Expired = "expired",
+        NeedsAction = "needs_action",
+        Unknown = "unknown",
+        NotFound = "not_found",
+        Throttled = "throttled",
+        Unavailable = "unavailable",
+        Unauthorized = "unauthorized",
+        Follow = "follow",
+    }
+}
+
+words! {
     /// What a person may do (D33).
     OptionKind {
         Extend = "extend",

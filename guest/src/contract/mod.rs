@@ -1,11 +1,13 @@
 //! The contract: what one provider integration means by its answers, parsed once into types that can't hold an illegal
 //! value. [`parse`] reads the file (format `sondeo.contract/1`), [`check`] refuses what would undo the rules.
+#![allow(missing_docs, reason = "fields and cases are described in `wit/` and in the contract's schema")]
 
 pub mod check;
 pub mod parse;
 
 use alloc::{boxed::Box, collections::BTreeMap, format, string::String, vec::Vec};
 
+pub use crate::api::Outcome;
 use crate::{
     api::{OptionKind, Reason},
     pointer::Pointer,
@@ -286,25 +288,6 @@ pub struct WordMap {
     pub fold: bool,
 }
 
-/// What one answer means (D8).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    Pending,
-    Succeeded,
-    Partial,
-    Failed,
-    Cancelled,
-    Expired,
-    NeedsAction,
-    Unknown,
-    NotFound,
-    Throttled,
-    Unavailable,
-    Unauthorized,
-    Follow,
-}
-
 /// A field that echoes the job, the account or an incarnation (D13).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Echo {
@@ -484,49 +467,6 @@ pub struct Sample {
     pub job: BTreeMap<String, String>,
     /// An outcome's word, or a reason's.
     pub expect: String,
-}
-
-impl Outcome {
-    /// Every outcome, in the order of D8.
-    pub const ALL: &'static [Outcome] = &[
-        Outcome::Pending,
-        Outcome::Succeeded,
-        Outcome::Partial,
-        Outcome::Failed,
-        Outcome::Cancelled,
-        Outcome::Expired,
-        Outcome::NeedsAction,
-        Outcome::Unknown,
-        Outcome::NotFound,
-        Outcome::Throttled,
-        Outcome::Unavailable,
-        Outcome::Unauthorized,
-        Outcome::Follow,
-    ];
-
-    /// The word as contracts, records and entries write it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Pending => "pending",
-            Outcome::Succeeded => "succeeded",
-            Outcome::Partial => "partial",
-            Outcome::Failed => "failed",
-            Outcome::Cancelled => "cancelled",
-            Outcome::Expired => "expired",
-            Outcome::NeedsAction => "needs_action",
-            Outcome::Unknown => "unknown",
-            Outcome::NotFound => "not_found",
-            Outcome::Throttled => "throttled",
-            Outcome::Unavailable => "unavailable",
-            Outcome::Unauthorized => "unauthorized",
-            Outcome::Follow => "follow",
-        }
-    }
-
-    /// The outcome of this word.
-    pub fn from_word(word: &str) -> Option<Outcome> {
-        Outcome::ALL.iter().copied().find(|outcome| outcome.as_str() == word)
-    }
 }
 
 impl Contract {
