@@ -22,10 +22,7 @@ const WORDS_PER_DRAW: u128 = 4_096;
 /// `min(max, base * factor^n)` in milliseconds: beginning with `base`, `n` times `floor(value * num / den)`, never above
 /// `max`. A factor below one counts as one. Does not get slower with a large `n`.
 pub fn raw(pace: &Pace, n: u32) -> u64 {
-    let growth = Ratio {
-        num: pace.factor.num.saturating_sub(pace.factor.den),
-        den: pace.factor.den,
-    };
+    let growth = Ratio { num: pace.factor.num.saturating_sub(pace.factor.den), den: pace.factor.den };
     let mut value = pace.base.min(pace.max);
     let mut left = u64::from(n);
     while left > 0 && value < pace.max {
@@ -34,18 +31,10 @@ pub fn raw(pace: &Pace, n: u32) -> u64 {
             break;
         }
         // A factor near one gains the same for many steps: take those at once.
-        let inverse = Ratio {
-            num: growth.den,
-            den: growth.num,
-        };
+        let inverse = Ratio { num: growth.den, den: growth.num };
         let gains_more_from = scale(inverse, gain.saturating_add(1), Round::Up);
-        let steps = gains_more_from
-            .saturating_sub(value)
-            .div_ceil(gain)
-            .clamp(1, left);
-        value = value
-            .saturating_add(steps.saturating_mul(gain))
-            .min(pace.max);
+        let steps = gains_more_from.saturating_sub(value).div_ceil(gain).clamp(1, left);
+        value = value.saturating_add(steps.saturating_mul(gain)).min(pace.max);
         left = left.saturating_sub(steps);
     }
     value
@@ -64,13 +53,7 @@ pub fn jitter(pace: &Pace, seed: &[u8; 32], attempt: u32, raw: u64) -> u64 {
 /// What is added to a refusal's guidance (D24), in milliseconds: uniform between 0 and `guidance_ms` times the spread,
 /// rounded up, both included.
 pub fn spread(pace: &Pace, seed: &[u8; 32], attempt: u32, guidance_ms: u64) -> u64 {
-    draw(
-        seed,
-        attempt,
-        SPREAD,
-        0,
-        scale(pace.spread, guidance_ms, Round::Up),
-    )
+    draw(seed, attempt, SPREAD, 0, scale(pace.spread, guidance_ms, Round::Up))
 }
 
 /// A whole number between `low` and `high`, both included, each as likely; `low` where `high` is not above it.
@@ -116,10 +99,7 @@ pub fn parse_seed(hex: &str) -> Option<[u8; 32]> {
     let mut seed = [0u8; 32];
     let mut digits = hex.bytes().map(|digit| char::from(digit).to_digit(16));
     for byte in &mut seed {
-        let value = digits
-            .next()??
-            .checked_mul(16)?
-            .checked_add(digits.next()??)?;
+        let value = digits.next()??.checked_mul(16)?.checked_add(digits.next()??)?;
         *byte = u8::try_from(value).ok()?;
     }
     Some(seed)
@@ -140,11 +120,7 @@ fn scale(ratio: Ratio, value: u64, round: Round) -> u64 {
     let num = u64::from(ratio.num);
     // The rest is below 2^32, and so is num: their product fits.
     let rest = (value % den).saturating_mul(num);
-    let rest = if round == Round::Up {
-        rest.div_ceil(den.get())
-    } else {
-        rest / den
-    };
+    let rest = if round == Round::Up { rest.div_ceil(den.get()) } else { rest / den };
     (value / den).saturating_mul(num).saturating_add(rest)
 }
 

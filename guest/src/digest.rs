@@ -124,10 +124,7 @@ fn write_text(out: &mut String, text: &str) {
             Some('\n') => out.push_str("\\n"),
             Some('\u{c}') => out.push_str("\\f"),
             Some('\r') => out.push_str("\\r"),
-            Some(control) => drop(fmt::write(
-                out,
-                format_args!("\\u{:04x}", u32::from(control)),
-            )),
+            Some(control) => drop(fmt::write(out, format_args!("\\u{:04x}", u32::from(control)))),
             None => {}
         }
         rest = chars.as_str();
@@ -143,26 +140,14 @@ fn needs_escape(byte: &u8) -> bool {
 
 /// RFC 8785 section 3.2.3. The order of bytes is that of code points, which differs only beyond the basic plane.
 fn by_utf16(a: &str, b: &str) -> Ordering {
-    if a.is_ascii() && b.is_ascii() {
-        a.cmp(b)
-    } else {
-        a.encode_utf16().cmp(b.encode_utf16())
-    }
+    if a.is_ascii() && b.is_ascii() { a.cmp(b) } else { a.encode_utf16().cmp(b.encode_utf16()) }
 }
 
 fn canonical_text(text: &str) -> Result<String, NotCanonical> {
-    let mut writer = Writer {
-        text,
-        at: 0,
-        out: String::with_capacity(text.len()),
-    };
+    let mut writer = Writer { text, at: 0, out: String::with_capacity(text.len()) };
     writer.value(0)?;
     writer.blanks();
-    if writer.at < text.len() {
-        Err(NotCanonical::NotJson)
-    } else {
-        Ok(writer.out)
-    }
+    if writer.at < text.len() { Err(NotCanonical::NotJson) } else { Ok(writer.out) }
 }
 
 /// Reads JSON and writes it canonically in one pass; an object whose keys are out of order is put in order afterwards.
@@ -273,10 +258,7 @@ impl Writer<'_> {
         }
         self.out.push(':');
         self.value(depth.saturating_add(1))?;
-        Ok(Member {
-            key,
-            whole: start..self.out.len(),
-        })
+        Ok(Member { key, whole: start..self.out.len() })
     }
 
     fn compare(&self, a: &Member, b: &Member) -> Ordering {
@@ -289,9 +271,7 @@ impl Writer<'_> {
     }
 
     fn reorder(&mut self, mut members: Vec<Member>) -> Result<(), NotCanonical> {
-        let start = members
-            .first()
-            .map_or(self.out.len(), |first| first.whole.start);
+        let start = members.first().map_or(self.out.len(), |first| first.whole.start);
         members.sort_unstable_by(|a, b| self.compare(a, b));
         let mut previous: Option<&Member> = None;
         let mut ordered = String::with_capacity(self.out.len().saturating_sub(start));
@@ -347,9 +327,7 @@ impl Writer<'_> {
         let digits = token.strip_prefix('-').unwrap_or(token);
         let plain = token == "0" || !digits.starts_with('0');
         let exact = digits.bytes().all(|byte| byte.is_ascii_digit())
-            && digits
-                .parse::<u64>()
-                .is_ok_and(|number| number <= FENCE_MAX);
+            && digits.parse::<u64>().is_ok_and(|number| number <= FENCE_MAX);
         if !plain || !exact {
             return Err(NotCanonical::Number);
         }
@@ -360,9 +338,7 @@ impl Writer<'_> {
 
     fn word(&mut self) -> Result<(), NotCanonical> {
         let rest = self.text.get(self.at..).unwrap_or_default();
-        let word = ["null", "true", "false"]
-            .into_iter()
-            .find(|word| rest.starts_with(word));
+        let word = ["null", "true", "false"].into_iter().find(|word| rest.starts_with(word));
         let word = word.ok_or(NotCanonical::NotJson)?;
         self.out.push_str(word);
         self.at = self.at.saturating_add(word.len());

@@ -3,7 +3,7 @@
 use crate::{
     contract::{Hint, HintUnit, Place, TimeFormat},
     observation::Seen,
-    time::{Amount, Instant, Moment, amount},
+    time::{Amount, Instant, Moment, NOT_HTTP_DATE, amount},
 };
 
 /// What one guidance value says.
@@ -26,22 +26,10 @@ pub fn retry_after(value: &str, received: Instant) -> Reading {
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
         return delay(value, 3, received);
     }
-    if value
-        .strip_prefix('-')
-        .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
-    {
+    if value.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit())) {
         return Reading::Rejected("negative");
     }
-    moment(
-        Moment::http_date(value, received).map_err(|why| {
-            if why == "not an HTTP date" {
-                NEITHER
-            } else {
-                why
-            }
-        }),
-        received,
-    )
+    moment(Moment::http_date(value, received).map_err(|why| if why == NOT_HTTP_DATE { NEITHER } else { why }), received)
 }
 
 const NEITHER: &str = "neither digits nor an HTTP date";
@@ -66,9 +54,7 @@ pub fn hint(hint: &Hint, seen: &Seen, received: Instant) -> Reading {
         HintUnit::Ms => delay(text, 0, received),
         HintUnit::Time(TimeFormat::EpochS) => epoch(text, 3, received),
         HintUnit::Time(TimeFormat::EpochMs) => epoch(text, 0, received),
-        HintUnit::Time(TimeFormat::Rfc3339 | TimeFormat::HttpDate) if !is_text => {
-            Reading::Rejected("not a text")
-        }
+        HintUnit::Time(TimeFormat::Rfc3339 | TimeFormat::HttpDate) if !is_text => Reading::Rejected("not a text"),
         HintUnit::Time(TimeFormat::Rfc3339) => moment(Moment::rfc3339(text), received),
         HintUnit::Time(TimeFormat::HttpDate) => moment(Moment::http_date(text, received), received),
     }
@@ -98,11 +84,7 @@ fn moment(moment: Result<Moment, &'static str>, received: Instant) -> Reading {
 }
 
 fn later(at: Instant, received: Instant) -> Reading {
-    if at > received {
-        Reading::At(at)
-    } else {
-        Reading::None
-    }
+    if at > received { Reading::At(at) } else { Reading::None }
 }
 
 /// Without optional white space around it (RFC 9110 section 5.6.3).
@@ -135,15 +117,7 @@ mod tests {
 
     fn read(unit: HintUnit, seen: Seen) -> Reading {
         let place = Place::At(Pointer::parse("/x").unwrap());
-        hint(
-            &Hint {
-                place,
-                unit,
-                kind: HintKind::Delay,
-            },
-            &seen,
-            received(),
-        )
+        hint(&Hint { place, unit, kind: HintKind::Delay }, &seen, received())
     }
 
     fn number(unit: HintUnit, text: &str) -> Reading {
@@ -169,18 +143,9 @@ mod tests {
             ("Fri, 18 Apr 2025 10:19:59 GMT", Reading::None),
             ("Thu, 01 Jan 1970 00:00:00 GMT", Reading::None),
             ("Mon, 01 Jan 0001 00:00:00 GMT", Reading::None),
-            (
-                "Fri, 31 Dec 9999 23:59:60 GMT",
-                Reading::At(Instant::EPOCH.plus(INSTANT_MAX)),
-            ),
-            (
-                "18446744073709551616",
-                Reading::At(Instant::EPOCH.plus(INSTANT_MAX)),
-            ),
-            (
-                "999999999999999999999999999999",
-                Reading::At(Instant::EPOCH.plus(INSTANT_MAX)),
-            ),
+            ("Fri, 31 Dec 9999 23:59:60 GMT", Reading::At(Instant::EPOCH.plus(INSTANT_MAX))),
+            ("18446744073709551616", Reading::At(Instant::EPOCH.plus(INSTANT_MAX))),
+            ("999999999999999999999999999999", Reading::At(Instant::EPOCH.plus(INSTANT_MAX))),
         ] {
             assert_eq!(retry_after(value, received()), reading, "{value}");
         }
@@ -219,10 +184,7 @@ mod tests {
         ] {
             assert!(is_rejected(retry_after(value, received())), "{value:?}");
         }
-        assert_eq!(
-            retry_after("-120", received()),
-            Reading::Rejected("negative")
-        );
+        assert_eq!(retry_after("-120", received()), Reading::Rejected("negative"));
         assert_eq!(retry_after("soon", received()), Reading::Rejected(NEITHER));
         assert_eq!(
             retry_after("Fri, 31 Apr 2025 10:22:00 GMT", received()),
@@ -239,11 +201,7 @@ mod tests {
             (HintUnit::S, "1.0001", after(1_001)),
             (HintUnit::S, "1.7e3", after(1_700_000)),
             (HintUnit::S, "1e-400", after(1)),
-            (
-                HintUnit::S,
-                "1e400",
-                Reading::At(Instant::EPOCH.plus(INSTANT_MAX)),
-            ),
+            (HintUnit::S, "1e400", Reading::At(Instant::EPOCH.plus(INSTANT_MAX))),
             (HintUnit::S, "0", Reading::None),
             (HintUnit::S, "-0", Reading::None),
             (HintUnit::S, "-0.001", Reading::Rejected("negative")),
@@ -254,27 +212,10 @@ mod tests {
             assert_eq!(number(unit, text), reading, "{text}");
             assert_eq!(words(unit, text), reading, "as a text: {text}");
         }
-        for text in [
-            "",
-            " 5",
-            "5 ",
-            "+5",
-            "5s",
-            "NaN",
-            "Infinity",
-            "-Infinity",
-            "inf",
-            "0x5",
-            "1,5",
-            ".5",
-            "5.",
-            "five",
-        ] {
-            assert_eq!(
-                words(HintUnit::S, text),
-                Reading::Rejected("not a number"),
-                "{text}"
-            );
+        for text in
+            ["", " 5", "5 ", "+5", "5s", "NaN", "Infinity", "-Infinity", "inf", "0x5", "1,5", ".5", "5.", "five"]
+        {
+            assert_eq!(words(HintUnit::S, text), Reading::Rejected("not a number"), "{text}");
         }
     }
 
@@ -282,10 +223,7 @@ mod tests {
     fn d24_times_are_absolute_and_rounded_up() {
         let rfc = HintUnit::Time(TimeFormat::Rfc3339);
         assert_eq!(words(rfc, "2025-04-18T10:22:00Z"), after(120_000));
-        assert_eq!(
-            words(rfc, "2025-04-18T12:22:00.0000001+02:00"),
-            after(120_001)
-        );
+        assert_eq!(words(rfc, "2025-04-18T12:22:00.0000001+02:00"), after(120_001));
         assert_eq!(words(rfc, "2025-04-18T10:20:00Z"), Reading::None);
         assert_eq!(words(rfc, "0001-01-01T00:00:00Z"), Reading::None);
         assert!(is_rejected(words(rfc, "2025-04-18 10:22:00Z")));
@@ -295,10 +233,7 @@ mod tests {
         let http = HintUnit::Time(TimeFormat::HttpDate);
         assert_eq!(words(http, "Fri, 18 Apr 2025 10:22:00 GMT"), after(120_000));
         assert!(is_rejected(words(http, "120")));
-        let (s, ms) = (
-            HintUnit::Time(TimeFormat::EpochS),
-            HintUnit::Time(TimeFormat::EpochMs),
-        );
+        let (s, ms) = (HintUnit::Time(TimeFormat::EpochS), HintUnit::Time(TimeFormat::EpochMs));
         assert_eq!(number(s, "1744971720"), after(120_000));
         assert_eq!(number(s, "1.744971720e9"), after(120_000));
         assert_eq!(number(s, "1744971720.0001"), after(120_001));
@@ -307,10 +242,7 @@ mod tests {
         assert_eq!(number(s, "1744971600"), Reading::None);
         assert_eq!(number(s, "0"), Reading::None);
         assert_eq!(number(s, "-1744971720"), Reading::Rejected("negative"));
-        assert_eq!(
-            number(s, "1744971720000000"),
-            Reading::At(Instant::EPOCH.plus(INSTANT_MAX))
-        );
+        assert_eq!(number(s, "1744971720000000"), Reading::At(Instant::EPOCH.plus(INSTANT_MAX)));
     }
 
     #[test]
@@ -318,34 +250,18 @@ mod tests {
         let twice = Seen::Repeated(Vec::from([String::from("5"), String::from("5")]));
         assert_eq!(read(HintUnit::S, twice), Reading::Rejected("stands twice"));
         assert_eq!(read(HintUnit::S, Seen::Null), Reading::None);
-        for seen in [
-            Seen::Bool(true),
-            Seen::Array(1),
-            Seen::Object(0),
-            Seen::Long {
-                bytes: 300,
-                sha256: String::new(),
-            },
-        ] {
+        for seen in
+            [Seen::Bool(true), Seen::Array(1), Seen::Object(0), Seen::Long { bytes: 300, sha256: String::new() }]
+        {
             assert!(is_rejected(read(HintUnit::S, seen)));
         }
     }
 
     #[test]
     fn rfc_9110_only_a_headers_value_is_trimmed() {
-        let header = Hint {
-            place: Place::Header("x-poll".into()),
-            unit: HintUnit::S,
-            kind: HintKind::Delay,
-        };
-        assert_eq!(
-            hint(&header, &Seen::Text(" 5\t".into()), received()),
-            after(5_000)
-        );
-        assert_eq!(
-            hint(&header, &Seen::Text("\u{a0}5".into()), received()),
-            Reading::Rejected("not a number")
-        );
+        let header = Hint { place: Place::Header("x-poll".into()), unit: HintUnit::S, kind: HintKind::Delay };
+        assert_eq!(hint(&header, &Seen::Text(" 5\t".into()), received()), after(5_000));
+        assert_eq!(hint(&header, &Seen::Text("\u{a0}5".into()), received()), Reading::Rejected("not a number"));
         assert_eq!(words(HintUnit::S, " 5"), Reading::Rejected("not a number"));
     }
 }

@@ -72,9 +72,7 @@ impl<'a> Doc<'a> {
             return Err(Unfit::TooDeep);
         }
         let raw: &RawValue = serde_json::from_str(text).map_err(|_| Unfit::NotJson)?;
-        Ok(Doc {
-            root: Node { raw: raw.get() },
-        })
+        Ok(Doc { root: Node { raw: raw.get() } })
     }
 
     /// The whole document.
@@ -139,10 +137,7 @@ impl<'a> Node<'a> {
     }
 
     /// How many elements an array or members an object has, equal keys counted each; `None` for other types.
-    #[allow(
-        clippy::len_without_is_empty,
-        reason = "most values have no length to be empty by"
-    )]
+    #[allow(clippy::len_without_is_empty, reason = "most values have no length to be empty by")]
     pub fn len(&self) -> Option<u64> {
         let entries = self.entries()?;
         u64::try_from(entries.count()).ok()
@@ -186,9 +181,7 @@ impl<'a> Node<'a> {
             return Ok(None);
         };
         if self.kind() == Kind::Array {
-            return Ok(index(token)
-                .and_then(|index| entries.nth(index))
-                .map(|(_, item)| item));
+            return Ok(index(token).and_then(|index| entries.nth(index)).map(|(_, item)| item));
         }
         let mut found = None;
         for (key, value) in entries {
@@ -205,11 +198,7 @@ impl<'a> Node<'a> {
             Kind::Array => false,
             _ => return None,
         };
-        Some(Entries {
-            text: self.raw,
-            at: 1,
-            object,
-        })
+        Some(Entries { text: self.raw, at: 1, object })
     }
 }
 
@@ -225,20 +214,14 @@ impl<'a> Entries<'a> {
     fn skip(&mut self, separator: u8) {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r') || *byte == separator;
-        let count = rest
-            .iter()
-            .position(|byte| !blank(byte))
-            .unwrap_or(rest.len());
+        let count = rest.iter().position(|byte| !blank(byte)).unwrap_or(rest.len());
         self.at = self.at.saturating_add(count);
     }
 
     /// The value that begins here, or nothing at the end.
     fn take(&mut self) -> Option<&'a str> {
         let end = value_end(self.text.as_bytes(), self.at);
-        let value = self
-            .text
-            .get(self.at..end)
-            .filter(|value| !value.is_empty())?;
+        let value = self.text.get(self.at..end).filter(|value| !value.is_empty())?;
         self.at = end;
         Some(value)
     }
@@ -264,8 +247,7 @@ fn value_end(bytes: &[u8], at: usize) -> usize {
         Some(b'{' | b'[') => container_end(bytes, at),
         _ => {
             let rest = bytes.get(at..).unwrap_or_default();
-            let ends =
-                |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r');
+            let ends = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r');
             at.saturating_add(rest.iter().position(ends).unwrap_or(rest.len()))
         }
     }
@@ -332,20 +314,14 @@ fn is_deeper_than(bytes: &[u8], max: usize) -> bool {
 /// The text of a JSON string in its quotes.
 fn unescape(raw: &str) -> Option<String> {
     let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
-    if inner.contains('\\') {
-        serde_json::from_str(raw).ok()
-    } else {
-        Some(inner.to_owned())
-    }
+    if inner.contains('\\') { serde_json::from_str(raw).ok() } else { Some(inner.to_owned()) }
 }
 
 fn is_key(raw: &str, token: &str) -> bool {
     if raw.contains('\\') {
         return unescape(raw).is_some_and(|key| key == token);
     }
-    raw.strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'))
-        == Some(token)
+    raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) == Some(token)
 }
 
 fn index(token: &str) -> Option<usize> {

@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 pub(crate) use decimal::{Amount, amount};
 pub use duration::{format_duration, parse_duration};
+pub(crate) use http_date::NOT_HTTP_DATE;
 
 use crate::limits::INSTANT_MAX;
 use scan::{Scan, number};
@@ -55,8 +56,8 @@ impl Instant {
     }
 
     /// Reads an RFC 3339 `date-time` (section 5.6), and nothing more lenient: `T` and `Z` in either case, an offset, a
-    /// fraction of 1 to 9 digits; no space for the `T`, ASCII only, real dates. A fraction is cut to milliseconds; see
-    /// [`Moment::up`] for guidance, which may only grow. A leap second (23:59:60 in UTC) is the last millisecond before
+    /// fraction of 1 to 9 digits; no space for the `T`, ASCII only, real dates. A fraction is cut to milliseconds
+    /// (guidance is rounded up instead, D24). A leap second (23:59:60 in UTC) is the last millisecond before
     /// midnight.
     ///
     /// # Errors
@@ -113,12 +114,7 @@ impl Instant {
     fn time_of_day(self) -> (u32, u32, u32, u32) {
         // INVARIANT: below a day's milliseconds, so it fits.
         let ms = u32::try_from(self.0 % DAY_MS).unwrap_or(0);
-        (
-            ms / 3_600_000,
-            ms / 60_000 % 60,
-            ms / 1_000 % 60,
-            ms % 1_000,
-        )
+        (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60, ms % 1_000)
     }
 
     /// The canonical text, in ASCII.
@@ -130,10 +126,7 @@ impl Instant {
         let ([m1, m2], [d1, d2]) = (two(date.month()), two(date.day()));
         let ([h1, h2], [i1, i2], [s1, s2]) = (two(hour), two(minute), two(second));
         let ([_, f1], [f2, f3]) = (two(ms / 100), two(ms % 100));
-        [
-            c1, c2, y1, y2, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', i1, i2, b':', s1, s2,
-            b'.', f1, f2, f3, b'Z',
-        ]
+        [c1, c2, y1, y2, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', i1, i2, b':', s1, s2, b'.', f1, f2, f3, b'Z']
     }
 }
 
@@ -145,32 +138,8 @@ fn two(number: u32) -> [u8; 2] {
 
 /// The form that this crate writes, `2025-04-18T10:20:00.000Z`: every time of a record is read on every step.
 fn canonical(bytes: &[u8]) -> Option<Instant> {
-    let &[
-        y1,
-        y2,
-        y3,
-        y4,
-        b'-',
-        m1,
-        m2,
-        b'-',
-        d1,
-        d2,
-        b'T',
-        h1,
-        h2,
-        b':',
-        i1,
-        i2,
-        b':',
-        s1,
-        s2,
-        b'.',
-        f1,
-        f2,
-        f3,
-        b'Z',
-    ] = bytes
+    let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', i1, i2, b':', s1, s2, b'.', f1, f2, f3, b'Z'] =
+        bytes
     else {
         return None;
     };
@@ -220,11 +189,7 @@ impl Civil {
             return Err("a time of day that does not exist");
         }
         let leap = self.second == 60;
-        let (second, ms) = if leap {
-            (59, 999)
-        } else {
-            (self.second, self.ms)
-        };
+        let (second, ms) = if leap { (59, 999) } else { (self.second, self.ms) };
         let day = i64::from(date.num_days_from_ce()).saturating_sub(i64::from(EPOCH_DAY));
         let minutes = day
             .saturating_mul(1_440)
@@ -238,10 +203,7 @@ impl Civil {
             .saturating_mul(60_000)
             .saturating_add(i64::from(second).saturating_mul(1_000))
             .saturating_add(i64::from(ms));
-        Ok(Moment {
-            ms,
-            cut: self.cut || leap,
-        })
+        Ok(Moment { ms, cut: self.cut || leap })
     }
 }
 
@@ -290,27 +252,13 @@ fn rfc3339(text: &str) -> Option<Civil> {
     let minute = scan.digits(2)?;
     scan.eat(":")?;
     let second = scan.digits(2)?;
-    let (ms, cut) = if scan.eat(".").is_some() {
-        fraction(scan.run(u8::is_ascii_digit))?
-    } else {
-        (0, false)
-    };
+    let (ms, cut) = if scan.eat(".").is_some() { fraction(scan.run(u8::is_ascii_digit))? } else { (0, false) };
     let offset_minutes = match scan.one_of(b"Zz+-")? {
         b'+' => offset(&mut scan)?,
         b'-' => offset(&mut scan)?.saturating_neg(),
         _ => 0,
     };
-    scan.is_empty().then_some(Civil {
-        year,
-        month,
-        day,
-        hour,
-        minute,
-        second,
-        ms,
-        cut,
-        offset_minutes,
-    })
+    scan.is_empty().then_some(Civil { year, month, day, hour, minute, second, ms, cut, offset_minutes })
 }
 
 /// Whole milliseconds of a fraction of a second, and whether something was cut.

@@ -51,26 +51,16 @@ impl fmt::Display for UrlError {
             UrlError::Character => "a URL is visible ASCII; anything else must be percent-encoded",
             UrlError::Scheme => "a URL starts with `https://` or `http://`",
             UrlError::UserInfo => "a URL must not hold user information",
-            UrlError::Host => {
-                "the host must be a plain ASCII name, four decimal octets, or IPv6 in brackets"
-            }
+            UrlError::Host => "the host must be a plain ASCII name, four decimal octets, or IPv6 in brackets",
             UrlError::Port => "the port must be a number from 1 to 65535",
             UrlError::Path => "the path holds something that must be percent-encoded",
             UrlError::Query => "the query holds something that must be percent-encoded",
             UrlError::Fragment => "a URL that is requested has no fragment",
             UrlError::DotSegment => "the path must not hold a segment `.` or `..`",
-            UrlError::NotOrigin => {
-                "an origin is `https://host` or `https://host:port`, and nothing more"
-            }
-            UrlError::Segment => {
-                "an id in an address must not be empty, `.` or `..`, or hold control characters"
-            }
-            UrlError::Braces => {
-                "braces in an address must enclose a name of letters, digits, `_` and `-`"
-            }
-            UrlError::PlaceholderInOrigin => {
-                "scheme, host and port of an address must be written out"
-            }
+            UrlError::NotOrigin => "an origin is `https://host` or `https://host:port`, and nothing more",
+            UrlError::Segment => "an id in an address must not be empty, `.` or `..`, or hold control characters",
+            UrlError::Braces => "braces in an address must enclose a name of letters, digits, `_` and `-`",
+            UrlError::PlaceholderInOrigin => "scheme, host and port of an address must be written out",
             UrlError::UnknownName(name) => return write!(f, "nothing is given for `{{{name}}}`"),
         })
     }
@@ -101,11 +91,7 @@ impl Url {
         if text.len() > crate::limits::URL_BYTES_MAX {
             return Err(UrlError::TooLong);
         }
-        Ok(Url {
-            origin,
-            target,
-            text,
-        })
+        Ok(Url { origin, target, text })
     }
 
     /// The URL that `reference` means here (RFC 3986 section 5.2), checked like any other. Dot segments of a relative
@@ -129,13 +115,9 @@ impl Url {
         };
         let (origin, path) = match before_query.strip_prefix("//") {
             Some(rest) => {
-                let (authority, path) = rest
-                    .split_at_checked(rest.find('/').unwrap_or(rest.len()))
-                    .unwrap_or((rest, ""));
-                (
-                    format!("{}://{authority}", self.scheme()),
-                    parse::without_dots(path),
-                )
+                let (authority, path) =
+                    rest.split_at_checked(rest.find('/').unwrap_or(rest.len())).unwrap_or((rest, ""));
+                (format!("{}://{authority}", self.scheme()), parse::without_dots(path))
             }
             None => (self.origin.clone(), self.path_of(before_query)),
         };
@@ -158,10 +140,7 @@ impl Url {
         if reference.starts_with('/') {
             return parse::without_dots(reference);
         }
-        let folder = self
-            .path()
-            .rsplit_once('/')
-            .map_or("", |(folder, _)| folder);
+        let folder = self.path().rsplit_once('/').map_or("", |(folder, _)| folder);
         parse::without_dots(&format!("{folder}/{reference}"))
     }
 
@@ -182,9 +161,7 @@ impl Url {
 
     /// The path as written; at least `/`.
     pub fn path(&self) -> &str {
-        self.target
-            .split_once('?')
-            .map_or(&self.target, |(path, _)| path)
+        self.target.split_once('?').map_or(&self.target, |(path, _)| path)
     }
 
     /// The query without its `?`; may be empty.
@@ -202,15 +179,7 @@ impl Url {
     pub fn query_names(&self) -> Vec<String> {
         let query = self.query().unwrap_or_default();
         let names = query.split('&').filter(|parameter| !parameter.is_empty());
-        names
-            .map(|parameter| {
-                decode(
-                    parameter
-                        .split_once('=')
-                        .map_or(parameter, |(name, _)| name),
-                )
-            })
-            .collect()
+        names.map(|parameter| decode(parameter.split_once('=').map_or(parameter, |(name, _)| name))).collect()
     }
 }
 
@@ -236,11 +205,7 @@ fn decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
-        let decoded = if byte == b'%' {
-            parse::hex_pair(rest.next(), rest.next())
-        } else {
-            Some(byte)
-        };
+        let decoded = if byte == b'%' { parse::hex_pair(rest.next(), rest.next()) } else { Some(byte) };
         // INVARIANT (checked-url): no bad percent-encoding gets here.
         bytes.extend(decoded);
     }

@@ -33,8 +33,7 @@ fn seed() -> [u8; 32] {
 fn raw_naively(pace: &Pace, n: u32) -> u64 {
     let mut value = u128::from(pace.base.min(pace.max));
     for _ in 0..n {
-        value = (value * u128::from(pace.factor.num) / u128::from(pace.factor.den))
-            .min(u128::from(pace.max));
+        value = (value * u128::from(pace.factor.num) / u128::from(pace.factor.den)).min(u128::from(pace.max));
     }
     u64::try_from(value).unwrap()
 }
@@ -42,21 +41,9 @@ fn raw_naively(pace: &Pace, n: u32) -> u64 {
 #[test]
 fn d23_the_defaults_double_up_to_the_maximum() {
     let values: Vec<u64> = (0..7).map(|n| raw(&pace(), n)).collect();
-    assert_eq!(
-        values,
-        [5_000, 10_000, 20_000, 40_000, 80_000, 120_000, 120_000]
-    );
+    assert_eq!(values, [5_000, 10_000, 20_000, 40_000, 80_000, 120_000, 120_000]);
     assert_eq!(raw(&pace(), u32::MAX), 120_000);
-    assert_eq!(
-        raw(
-            &Pace {
-                base: 200_000,
-                ..pace()
-            },
-            0
-        ),
-        120_000
-    );
+    assert_eq!(raw(&Pace { base: 200_000, ..pace() }, 0), 120_000);
 }
 
 #[test]
@@ -75,18 +62,9 @@ fn d23_raw_is_its_definition_for_any_ratio() {
     for (num, den) in ratios {
         for base in [1, 2, 9, 10, 999, 1_000, 5_003, 2_000_003, 4_294_967_296] {
             for max in [base, base + 1, 1_000_000, 3_162_240_000_000, u64::MAX] {
-                let pace = Pace {
-                    base,
-                    max,
-                    factor: ratio(num, den),
-                    ..pace()
-                };
+                let pace = Pace { base, max, factor: ratio(num, den), ..pace() };
                 for n in [0, 1, 2, 3, 5, 17, 64, 333, 2_000] {
-                    assert_eq!(
-                        raw(&pace, n),
-                        raw_naively(&pace, n),
-                        "{base} * ({num}/{den})^{n} up to {max}"
-                    );
+                    assert_eq!(raw(&pace, n), raw_naively(&pace, n), "{base} * ({num}/{den})^{n} up to {max}");
                 }
             }
         }
@@ -95,38 +73,20 @@ fn d23_raw_is_its_definition_for_any_ratio() {
 
 #[test]
 fn d23_raw_ends_soon_for_any_number_of_attempts() {
-    for factor in [
-        ratio(1, 1),
-        ratio(1_001, 1_000),
-        ratio(1_000_001, 1_000_000),
-        ratio(u32::MAX, u32::MAX - 1),
-    ] {
+    for factor in [ratio(1, 1), ratio(1_001, 1_000), ratio(1_000_001, 1_000_000), ratio(u32::MAX, u32::MAX - 1)] {
         for base in [1, 1_000_000, 4_294_967_296] {
-            let pace = Pace {
-                base,
-                max: u64::MAX,
-                factor,
-                ..pace()
-            };
+            let pace = Pace { base, max: u64::MAX, factor, ..pace() };
             assert!(raw(&pace, u32::MAX) >= base);
         }
     }
-    let falling = Pace {
-        factor: ratio(1, 2),
-        ..pace()
-    };
+    let falling = Pace { factor: ratio(1, 2), ..pace() };
     assert_eq!(raw(&falling, u32::MAX), 5_000);
 }
 
 /// Known answers: a change here changes every delay of every running operation. Made by a second implementation.
 #[test]
 fn d23_draws_are_these_numbers_in_every_language() {
-    let draws = |attempt, nth| {
-        [
-            draw(&seed(), attempt, nth, 0, u64::MAX),
-            draw(&seed(), attempt, nth, 2_500, 5_000),
-        ]
-    };
+    let draws = |attempt, nth| [draw(&seed(), attempt, nth, 0, u64::MAX), draw(&seed(), attempt, nth, 2_500, 5_000)];
     assert_eq!(draws(0, 0), [7_686_257_455_104_398_656, 3_426]);
     assert_eq!(draws(1, 0), [13_623_057_893_742_724_943, 3_758]);
     assert_eq!(draws(1, 1), [4_341_466_159_258_343_661, 3_068]);
@@ -155,10 +115,7 @@ fn d23_dropped_words_are_replaced_by_the_next() {
 #[test]
 fn d23_the_words_are_chacha8() {
     // 3e00ef2f895f40d6 7f5bb8e81f09a5a1 is how the key stream begins (draft-strombergson-chacha-test-vectors, TC1).
-    assert_eq!(
-        draw(&[0; 32], 0, 0, 0, u64::MAX),
-        u64::from_le_bytes([0x3e, 0x00, 0xef, 0x2f, 0x89, 0x5f, 0x40, 0xd6])
-    );
+    assert_eq!(draw(&[0; 32], 0, 0, 0, u64::MAX), u64::from_le_bytes([0x3e, 0x00, 0xef, 0x2f, 0x89, 0x5f, 0x40, 0xd6]));
 }
 
 #[test]
@@ -170,10 +127,7 @@ fn d23_both_ends_are_drawn_and_nothing_beyond() {
         counts[usize::try_from(value - 10).unwrap()] += 1;
     }
     // A thousand each; five standard deviations are 146.
-    assert!(
-        counts.iter().all(|count| (854..=1_146).contains(count)),
-        "{counts:?}"
-    );
+    assert!(counts.iter().all(|count| (854..=1_146).contains(count)), "{counts:?}");
     assert_eq!(draw(&seed(), 1, 0, 5, 5), 5);
     assert_eq!(draw(&seed(), 1, 0, 6, 5), 6);
     assert!((0..200).any(|attempt| draw(&seed(), attempt, 0, u64::MAX - 1, u64::MAX) == u64::MAX));
@@ -182,47 +136,26 @@ fn d23_both_ends_are_drawn_and_nothing_beyond() {
 #[test]
 fn d23_jitter_stays_between_floor_and_raw() {
     for (num, den) in [(0, 1), (1, 3), (1, 2), (99, 100), (1, 1), (5, 1)] {
-        let pace = Pace {
-            floor: ratio(num, den),
-            ..pace()
-        };
+        let pace = Pace { floor: ratio(num, den), ..pace() };
         for raw in [0, 1, 2, 3, 1_001, 120_000, u64::MAX] {
-            let low = (u128::from(raw) * u128::from(num))
-                .div_ceil(u128::from(den))
-                .min(u128::from(raw));
+            let low = (u128::from(raw) * u128::from(num)).div_ceil(u128::from(den)).min(u128::from(raw));
             for attempt in 0..40 {
                 let delay = jitter(&pace, &seed(), attempt, raw);
-                assert!(
-                    u128::from(delay) >= low && delay <= raw,
-                    "{num}/{den} of {raw}: {delay}"
-                );
+                assert!(u128::from(delay) >= low && delay <= raw, "{num}/{den} of {raw}: {delay}");
             }
         }
     }
-    let full = Pace {
-        floor: ratio(0, 1),
-        ..pace()
-    };
-    assert!(
-        (0..50).any(|attempt| jitter(&full, &seed(), attempt, 3) == 0),
-        "0 is full jitter"
-    );
+    let full = Pace { floor: ratio(0, 1), ..pace() };
+    assert!((0..50).any(|attempt| jitter(&full, &seed(), attempt, 3) == 0), "0 is full jitter");
 }
 
 #[test]
 fn d24_spread_is_up_to_its_share_rounded_up() {
-    let drawn = |guidance| {
-        (0..100)
-            .map(|attempt| spread(&pace(), &seed(), attempt, guidance))
-            .max()
-    };
+    let drawn = |guidance| (0..100).map(|attempt| spread(&pace(), &seed(), attempt, guidance)).max();
     assert_eq!(drawn(0), Some(0));
     assert_eq!(drawn(1), Some(1));
     assert_eq!(drawn(11), Some(2));
-    let none = Pace {
-        spread: ratio(0, 1),
-        ..pace()
-    };
+    let none = Pace { spread: ratio(0, 1), ..pace() };
     assert_eq!(spread(&none, &seed(), 1, 120_000), 0);
     assert!(spread(&pace(), &seed(), 1, u64::MAX) <= u64::MAX.div_ceil(10));
 }
@@ -247,13 +180,7 @@ fn d6_seeds_attempts_and_draws_are_independent() {
 fn a_seed_is_64_hexadecimal_digits() {
     assert_eq!(seed()[31], 0x1f);
     assert_eq!(parse_seed(&SEED.to_uppercase()), Some(seed()));
-    for bad in [
-        "",
-        &SEED[1..],
-        &SEED.replace('f', "g"),
-        &SEED.replace("00", "+0"),
-        &SEED.replace("00", "é"),
-    ] {
+    for bad in ["", &SEED[1..], &SEED.replace('f', "g"), &SEED.replace("00", "+0"), &SEED.replace("00", "é")] {
         assert_eq!(parse_seed(bad), None, "{bad}");
     }
     assert_eq!(parse_seed(&alloc::format!("{SEED}0")), None);

@@ -6,14 +6,8 @@ use super::*;
 
 #[test]
 fn sha_256_of_the_empty_and_of_abc() {
-    assert_eq!(
-        sha256_hex(b""),
-        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    );
-    assert_eq!(
-        sha256_hex(b"abc"),
-        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-    );
+    assert_eq!(sha256_hex(b""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    assert_eq!(sha256_hex(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 /// RFC 8785 section 3.2.3, the RFC's own example.
@@ -35,8 +29,7 @@ fn rfc_8785_keys_are_ordered_by_utf_16_units() {
 #[test]
 fn rfc_8785_texts_have_the_fewest_escapes() {
     let value = json!("\u{20ac}$\u{f}\nA'B\"\\\\\"/\u{7f}\u{2028}\u{8}\u{c}\r\t\u{0}\u{1f}");
-    let expected =
-        "\"\u{20ac}$\\u000f\\nA'B\\\"\\\\\\\\\\\"/\u{7f}\u{2028}\\b\\f\\r\\t\\u0000\\u001f\"";
+    let expected = "\"\u{20ac}$\\u000f\\nA'B\\\"\\\\\\\\\\\"/\u{7f}\u{2028}\\b\\f\\r\\t\\u0000\\u001f\"";
     assert_eq!(canonical(&value), expected);
     assert_eq!(canonical_of(&value).unwrap(), expected);
     assert!(is_canonical(expected));
@@ -75,7 +68,8 @@ fn fields_of_a_struct_are_put_in_order_at_every_depth() {
     };
     let text = canonical_of(&value).unwrap();
     // `"` sorts before `#`, though its escape would not.
-    let expected = r#"{"a\"":[{"x":null,"y":"}"},{"x":null,"y":""}],"a#":true,"map":{"a":0,"b":-1},"zeta":9007199254740991}"#;
+    let expected =
+        r#"{"a\"":[{"x":null,"y":"}"},{"x":null,"y":""}],"a#":true,"map":{"a":0,"b":-1},"zeta":9007199254740991}"#;
     assert_eq!(text, expected);
     assert_eq!(canonical(&serde_json::to_value(&value).unwrap()), expected);
     assert!(is_canonical(&text));
@@ -166,40 +160,16 @@ fn blanks_order_escapes_and_numbers_that_differ_are_not_canonical() {
 fn what_has_no_canonical_text_says_why() {
     assert_eq!(canonical_of(&0.5), Err(NotCanonical::Number));
     assert_eq!(canonical_of(&u64::MAX), Err(NotCanonical::Number));
-    assert_eq!(
-        canonical_text("{\"b\":1,\"a\":1,\"\\u0062\":1}"),
-        Err(NotCanonical::DuplicateKey)
-    );
-    assert_eq!(
-        canonical_text("{\"a\":1,\"a\":1}"),
-        Err(NotCanonical::DuplicateKey)
-    );
-    assert_eq!(
-        canonical_of(&BTreeMap::from([((1, 2), 3)])),
-        Err(NotCanonical::NotJson)
-    );
-    assert_eq!(
-        canonical_text(&"[".repeat(100_000)),
-        Err(NotCanonical::TooDeep)
-    );
+    assert_eq!(canonical_text("{\"b\":1,\"a\":1,\"\\u0062\":1}"), Err(NotCanonical::DuplicateKey));
+    assert_eq!(canonical_text("{\"a\":1,\"a\":1}"), Err(NotCanonical::DuplicateKey));
+    assert_eq!(canonical_of(&BTreeMap::from([((1, 2), 3)])), Err(NotCanonical::NotJson));
+    assert_eq!(canonical_text(&"[".repeat(100_000)), Err(NotCanonical::TooDeep));
 }
 
 /// Whatever order the keys come in, the text is one.
 #[test]
 fn the_order_of_the_input_does_not_matter() {
-    let keys = [
-        "b",
-        "a\"",
-        "a#",
-        "a",
-        "é",
-        "\u{1f600}",
-        "\u{fb33}",
-        "",
-        "\n",
-        "aa",
-        "B",
-    ];
+    let keys = ["b", "a\"", "a#", "a", "é", "\u{1f600}", "\u{fb33}", "", "\n", "aa", "B"];
     let mut texts = Vec::new();
     for shift in 0..keys.len() {
         let members: Vec<String> = (0..keys.len())
@@ -210,8 +180,5 @@ fn the_order_of_the_input_does_not_matter() {
     }
     texts.dedup();
     assert_eq!(texts.len(), 1);
-    assert_eq!(
-        texts[0],
-        canonical(&serde_json::from_str(&texts[0]).unwrap()).to_string()
-    );
+    assert_eq!(texts[0], canonical(&serde_json::from_str(&texts[0]).unwrap()).to_string());
 }

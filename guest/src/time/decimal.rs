@@ -19,11 +19,7 @@ pub(crate) fn amount(text: &str, decimals: i64) -> Amount {
         None => Amount::NotANumber,
         Some(parts) => {
             let ms = parts.scaled(decimals);
-            if parts.negative && ms > 0 {
-                Amount::Negative
-            } else {
-                Amount::Ms(ms)
-            }
+            if parts.negative && ms > 0 { Amount::Negative } else { Amount::Ms(ms) }
         }
     }
 }
@@ -49,12 +45,7 @@ fn parts(text: &str) -> Option<Parts<'_>> {
         Some(_) => return None,
         None => (mantissa, ""),
     };
-    is_digits(whole).then_some(Parts {
-        negative,
-        whole,
-        fraction,
-        exponent,
-    })
+    is_digits(whole).then_some(Parts { negative, whole, fraction, exponent })
 }
 
 fn read_exponent(text: &str) -> Option<i64> {
@@ -66,14 +57,8 @@ fn read_exponent(text: &str) -> Option<i64> {
         return None;
     }
     // Far beyond any text's length, so saturation changes no result.
-    let size = digits.bytes().fold(0i64, |value, byte| {
-        value.saturating_mul(10).saturating_add(digit(byte))
-    });
-    Some(if negative {
-        size.saturating_neg()
-    } else {
-        size
-    })
+    let size = digits.bytes().fold(0i64, |value, byte| value.saturating_mul(10).saturating_add(digit(byte)));
+    Some(if negative { size.saturating_neg() } else { size })
 }
 
 impl Parts<'_> {
@@ -98,11 +83,7 @@ impl Parts<'_> {
             let next = digits.next().map_or(0, digit);
             value = value.saturating_mul(10).saturating_add(next.unsigned_abs());
         }
-        if digits.any(|byte| byte != b'0') {
-            value.saturating_add(1)
-        } else {
-            value
-        }
+        if digits.any(|byte| byte != b'0') { value.saturating_add(1) } else { value }
     }
 }
 

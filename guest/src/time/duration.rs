@@ -7,13 +7,7 @@ use super::scan::Scan;
 use crate::limits::DURATION_MAX;
 
 /// Units and their milliseconds, longest first: the order in which they are written.
-const UNITS: [(&str, u64); 5] = [
-    ("d", 86_400_000),
-    ("h", 3_600_000),
-    ("m", 60_000),
-    ("s", 1_000),
-    ("ms", 1),
-];
+const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 /// Reads `1500ms`, `5s`, `40m`, `1h30m`, `30d`; gives milliseconds, at most [`DURATION_MAX`].
 ///
@@ -47,9 +41,7 @@ pub fn parse_duration(text: &str) -> Result<u64, &'static str> {
         };
         total = digits
             .iter()
-            .try_fold(0u64, |value, byte| {
-                value.checked_mul(10)?.checked_add(u64::from(byte & 0x0f))
-            })
+            .try_fold(0u64, |value, byte| value.checked_mul(10)?.checked_add(u64::from(byte & 0x0f)))
             .and_then(|count| count.checked_mul(*size)?.checked_add(total))
             .filter(|ms| *ms <= DURATION_MAX)
             .ok_or("a duration is at most 36600d")?;

@@ -4,27 +4,15 @@ use chrono::Datelike;
 
 use super::{Civil, Instant, Moment, scan::Scan};
 
-const NOT: &str = "not an HTTP date";
+/// Why a text of another shape is refused.
+pub(crate) const NOT_HTTP_DATE: &str = "not an HTTP date";
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
-const LONG_DAYS: [&str; 7] = [
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-    "Sunday",
-];
-const MONTHS: [&str; 12] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-];
+const LONG_DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// Reads one HTTP-date. `now` gives the century of the two-digit year.
 pub(super) fn parse(text: &str, now: Instant) -> Result<Moment, &'static str> {
-    let civil = fixdate(text)
-        .or_else(|| asctime(text))
-        .or_else(|| rfc850(text, now))
-        .ok_or(NOT)?;
+    let civil = fixdate(text).or_else(|| asctime(text)).or_else(|| rfc850(text, now)).ok_or(NOT_HTTP_DATE)?;
     civil.moment()
 }
 
@@ -39,15 +27,7 @@ fn fixdate(text: &str) -> Option<Civil> {
     scan.eat(" ")?;
     let year = scan.digits(4)?;
     scan.eat(" ")?;
-    let civil = time_of_day(
-        &mut scan,
-        Civil {
-            year,
-            month,
-            day,
-            ..Civil::default()
-        },
-    )?;
+    let civil = time_of_day(&mut scan, Civil { year, month, day, ..Civil::default() })?;
     scan.eat(" GMT")?;
     scan.is_empty().then_some(civil)
 }
@@ -59,20 +39,9 @@ fn asctime(text: &str) -> Option<Civil> {
     scan.eat(" ")?;
     let month = scan.word(&MONTHS)?;
     scan.eat(" ")?;
-    let day = if scan.eat(" ").is_some() {
-        scan.digits(1)?
-    } else {
-        scan.digits(2)?
-    };
+    let day = if scan.eat(" ").is_some() { scan.digits(1)? } else { scan.digits(2)? };
     scan.eat(" ")?;
-    let civil = time_of_day(
-        &mut scan,
-        Civil {
-            month,
-            day,
-            ..Civil::default()
-        },
-    )?;
+    let civil = time_of_day(&mut scan, Civil { month, day, ..Civil::default() })?;
     scan.eat(" ")?;
     let year = scan.digits(4)?;
     scan.is_empty().then_some(Civil { year, ..civil })
@@ -89,19 +58,9 @@ fn rfc850(text: &str, now: Instant) -> Option<Civil> {
     scan.eat("-")?;
     let short_year = scan.digits(2)?;
     scan.eat(" ")?;
-    let civil = time_of_day(
-        &mut scan,
-        Civil {
-            month,
-            day,
-            ..Civil::default()
-        },
-    )?;
+    let civil = time_of_day(&mut scan, Civil { month, day, ..Civil::default() })?;
     scan.eat(" GMT")?;
-    scan.is_empty().then(|| Civil {
-        year: full_year(short_year, &civil, now),
-        ..civil
-    })
+    scan.is_empty().then(|| Civil { year: full_year(short_year, &civil, now), ..civil })
 }
 
 /// The latest year with these last two digits that is not more than fifty years after `now`.
@@ -127,12 +86,7 @@ fn time_of_day(scan: &mut Scan<'_>, date: Civil) -> Option<Civil> {
     let minute = scan.digits(2)?;
     scan.eat(":")?;
     let second = scan.digits(2)?;
-    Some(Civil {
-        hour,
-        minute,
-        second,
-        ..date
-    })
+    Some(Civil { hour, minute, second, ..date })
 }
 
 #[cfg(test)]
@@ -160,14 +114,8 @@ mod tests {
         ] {
             assert_eq!(read(text), Ok(expected), "{text}");
         }
-        assert_eq!(
-            read("Thu, 01 Jan 1970 00:00:00 GMT").map(Instant::ms),
-            Ok(0)
-        );
-        assert_eq!(
-            read("Sat, 31 Dec 2016 23:59:60 GMT"),
-            Ok(at("2016-12-31T23:59:59.999Z"))
-        );
+        assert_eq!(read("Thu, 01 Jan 1970 00:00:00 GMT").map(Instant::ms), Ok(0));
+        assert_eq!(read("Sat, 31 Dec 2016 23:59:60 GMT"), Ok(at("2016-12-31T23:59:59.999Z")));
     }
 
     #[test]
@@ -220,56 +168,17 @@ mod tests {
     #[test]
     fn rfc_9110_two_digit_years_lie_at_most_fifty_years_ahead() {
         for (now, text, expected) in [
-            (
-                "2025-04-18T10:20:00Z",
-                "Sunday, 18-Apr-75 10:20:00 GMT",
-                "2075-04-18T10:20:00Z",
-            ),
-            (
-                "2025-04-18T10:20:00Z",
-                "Sunday, 18-Apr-75 10:20:01 GMT",
-                "1975-04-18T10:20:01Z",
-            ),
-            (
-                "2025-04-18T10:20:00Z",
-                "Sunday, 18-Apr-25 10:20:01 GMT",
-                "2025-04-18T10:20:01Z",
-            ),
-            (
-                "2025-04-18T10:20:00Z",
-                "Sunday, 18-Apr-24 10:20:01 GMT",
-                "2024-04-18T10:20:01Z",
-            ),
-            (
-                "2025-04-18T10:20:00Z",
-                "Sunday, 18-Apr-76 10:20:01 GMT",
-                "1976-04-18T10:20:01Z",
-            ),
-            (
-                "2090-01-01T00:00:00Z",
-                "Sunday, 18-Apr-10 10:20:01 GMT",
-                "2110-04-18T10:20:01Z",
-            ),
-            (
-                "2099-12-31T23:59:59Z",
-                "Sunday, 01-Jan-00 00:00:01 GMT",
-                "2100-01-01T00:00:01Z",
-            ),
-            (
-                "2000-01-01T00:00:00Z",
-                "Sunday, 31-Dec-99 23:59:59 GMT",
-                "1999-12-31T23:59:59Z",
-            ),
+            ("2025-04-18T10:20:00Z", "Sunday, 18-Apr-75 10:20:00 GMT", "2075-04-18T10:20:00Z"),
+            ("2025-04-18T10:20:00Z", "Sunday, 18-Apr-75 10:20:01 GMT", "1975-04-18T10:20:01Z"),
+            ("2025-04-18T10:20:00Z", "Sunday, 18-Apr-25 10:20:01 GMT", "2025-04-18T10:20:01Z"),
+            ("2025-04-18T10:20:00Z", "Sunday, 18-Apr-24 10:20:01 GMT", "2024-04-18T10:20:01Z"),
+            ("2025-04-18T10:20:00Z", "Sunday, 18-Apr-76 10:20:01 GMT", "1976-04-18T10:20:01Z"),
+            ("2090-01-01T00:00:00Z", "Sunday, 18-Apr-10 10:20:01 GMT", "2110-04-18T10:20:01Z"),
+            ("2099-12-31T23:59:59Z", "Sunday, 01-Jan-00 00:00:01 GMT", "2100-01-01T00:00:01Z"),
+            ("2000-01-01T00:00:00Z", "Sunday, 31-Dec-99 23:59:59 GMT", "1999-12-31T23:59:59Z"),
         ] {
-            assert_eq!(
-                Instant::parse_http_date(text, at(now)),
-                Ok(at(expected)),
-                "{now} {text}"
-            );
+            assert_eq!(Instant::parse_http_date(text, at(now)), Ok(at(expected)), "{now} {text}");
         }
-        assert!(
-            Instant::parse_http_date("Sunday, 29-Feb-94 00:00:00 GMT", at("2025-01-01T00:00:00Z"))
-                .is_err()
-        );
+        assert!(Instant::parse_http_date("Sunday, 29-Feb-94 00:00:00 GMT", at("2025-01-01T00:00:00Z")).is_err());
     }
 }

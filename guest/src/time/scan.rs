@@ -7,9 +7,7 @@ pub(super) struct Scan<'a> {
 
 impl<'a> Scan<'a> {
     pub(super) fn new(text: &'a str) -> Scan<'a> {
-        Scan {
-            rest: text.as_bytes(),
-        }
+        Scan { rest: text.as_bytes() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -42,11 +40,7 @@ impl<'a> Scan<'a> {
 
     /// Takes all bytes up to the first that `wanted` refuses.
     pub(super) fn run(&mut self, wanted: impl Fn(&u8) -> bool) -> &'a [u8] {
-        let end = self
-            .rest
-            .iter()
-            .position(|byte| !wanted(byte))
-            .unwrap_or(self.rest.len());
+        let end = self.rest.iter().position(|byte| !wanted(byte)).unwrap_or(self.rest.len());
         let (head, tail) = self.rest.split_at_checked(end).unwrap_or((self.rest, &[]));
         self.rest = tail;
         head

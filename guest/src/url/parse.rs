@@ -95,8 +95,7 @@ fn read_name(text: &str) -> Result<String, UrlError> {
     let name = text.to_ascii_lowercase();
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     let label_fits = |label: &str| !label.is_empty() && label.len() <= LABEL_BYTES_MAX;
-    if name.len() > HOST_BYTES_MAX || !name.bytes().all(allowed) || !name.split('.').all(label_fits)
-    {
+    if name.len() > HOST_BYTES_MAX || !name.bytes().all(allowed) || !name.split('.').all(label_fits) {
         return Err(UrlError::Host);
     }
     let last = name.rsplit('.').next().unwrap_or_default();
@@ -117,8 +116,7 @@ fn is_encoded(text: &str, more: &[u8]) -> bool {
     while let Some(byte) = bytes.next() {
         let fits = match byte {
             b'%' => hex_pair(bytes.next(), bytes.next()).is_some(),
-            b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':'
-            | b'@' => true,
+            b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@' => true,
             other => is_unreserved(other) || more.contains(&other),
         };
         if !fits {
@@ -141,19 +139,13 @@ pub(super) fn hex_pair(high: Option<u8>, low: Option<u8>) -> Option<u8> {
 /// `.` and `..`, also where clients decode `%2e` before they look.
 pub(super) fn is_dot_segment(segment: &str) -> bool {
     // Two dots take at most six bytes.
-    segment.len() <= 6
-        && matches!(
-            segment.to_ascii_lowercase().replace("%2e", ".").as_str(),
-            "." | ".."
-        )
+    segment.len() <= 6 && matches!(segment.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | "..")
 }
 
 /// Whether a reference begins with a scheme (RFC 3986 section 3.1), so that it is not relative.
 pub(super) fn has_scheme(reference: &str) -> bool {
     // A colon later than that belongs to a path or query. What stands before it is judged with the whole.
-    reference
-        .find([':', '/', '?'])
-        .is_some_and(|at| reference.as_bytes().get(at) == Some(&b':'))
+    reference.find([':', '/', '?']).is_some_and(|at| reference.as_bytes().get(at) == Some(&b':'))
 }
 
 /// RFC 3986 section 5.2.4 for a path that is empty or begins with `/`.

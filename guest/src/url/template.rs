@@ -28,9 +28,7 @@ pub fn encode_segment(id: &str) -> Result<String, UrlError> {
         } else {
             out.push('%');
             for half in [byte >> 4, byte & 0x0f] {
-                out.extend(
-                    char::from_digit(u32::from(half), 16).map(|digit| digit.to_ascii_uppercase()),
-                );
+                out.extend(char::from_digit(u32::from(half), 16).map(|digit| digit.to_ascii_uppercase()));
             }
         }
     }
@@ -111,10 +109,7 @@ mod tests {
     use super::*;
 
     fn parts(entries: &[(&str, &str)]) -> BTreeMap<String, String> {
-        entries
-            .iter()
-            .map(|(name, value)| (name.to_string(), value.to_string()))
-            .collect()
+        entries.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
     }
 
     fn filled(template: &str, id: &str) -> Result<String, UrlError> {
@@ -135,25 +130,11 @@ mod tests {
             ("...", "..."),
             ("{id}", "%7Bid%7D"),
         ] {
-            assert_eq!(
-                filled("https://h/v1/{id}", id),
-                Ok(format!("https://h/v1/{expected}")),
-                "{id}"
-            );
-            assert_eq!(
-                filled("https://h/v1?id={id}", id),
-                Ok(format!("https://h/v1?id={expected}")),
-                "{id}"
-            );
+            assert_eq!(filled("https://h/v1/{id}", id), Ok(format!("https://h/v1/{expected}")), "{id}");
+            assert_eq!(filled("https://h/v1?id={id}", id), Ok(format!("https://h/v1?id={expected}")), "{id}");
         }
-        for id in [
-            "", ".", "..", "%2e", "%2E.", "a\nb", "\0", "a\u{7f}", "a\u{85}b",
-        ] {
-            assert_eq!(
-                filled("https://h/v1/{id}", id),
-                Err(UrlError::Segment),
-                "{id:?}"
-            );
+        for id in ["", ".", "..", "%2e", "%2E.", "a\nb", "\0", "a\u{7f}", "a\u{85}b"] {
+            assert_eq!(filled("https://h/v1/{id}", id), Err(UrlError::Segment), "{id:?}");
         }
     }
 
@@ -168,32 +149,17 @@ mod tests {
 
     #[test]
     fn placeholders_are_named_in_order_and_only_after_the_origin() {
-        let names =
-            placeholders("https://h/{region}/jobs/{job-id}:wait?r={region}&v={v_2}").unwrap();
+        let names = placeholders("https://h/{region}/jobs/{job-id}:wait?r={region}&v={v_2}").unwrap();
         assert_eq!(names, ["region", "job-id", "v_2"]);
         assert_eq!(placeholders("https://h/").unwrap(), [""; 0]);
-        for template in [
-            "https://{id}/",
-            "https://{id}",
-            "https://h{id}:8/x",
-            "https://h:{id}/x",
-            "{id}://h/x",
-            "https://{id}.h?x",
-        ] {
-            assert_eq!(
-                placeholders(template),
-                Err(UrlError::PlaceholderInOrigin),
-                "{template}"
-            );
+        for template in
+            ["https://{id}/", "https://{id}", "https://h{id}:8/x", "https://h:{id}/x", "{id}://h/x", "https://{id}.h?x"]
+        {
+            assert_eq!(placeholders(template), Err(UrlError::PlaceholderInOrigin), "{template}");
         }
-        for template in [
-            "https://h/{}",
-            "https://h/{id",
-            "https://h/id}",
-            "https://h/{{id}}",
-            "https://h/{a b}",
-            "https://h/{a/b}",
-        ] {
+        for template in
+            ["https://h/{}", "https://h/{id", "https://h/id}", "https://h/{{id}}", "https://h/{a b}", "https://h/{a/b}"]
+        {
             assert_eq!(placeholders(template), Err(UrlError::Braces), "{template}");
         }
         assert_eq!(placeholders("{id}"), Err(UrlError::Scheme));
@@ -203,19 +169,8 @@ mod tests {
 
     #[test]
     fn a_name_without_a_part_is_refused_by_name() {
-        assert_eq!(
-            fill("https://h/{job}", &parts(&[("id", "1")])),
-            Err(UrlError::UnknownName("job".into()))
-        );
-        assert_eq!(
-            fill("https://h/j", &parts(&[("id", "1")]))
-                .unwrap()
-                .as_str(),
-            "https://h/j"
-        );
-        assert!(matches!(
-            filled("https://h/{id}", &"a".repeat(3_000)),
-            Err(UrlError::TooLong)
-        ));
+        assert_eq!(fill("https://h/{job}", &parts(&[("id", "1")])), Err(UrlError::UnknownName("job".into())));
+        assert_eq!(fill("https://h/j", &parts(&[("id", "1")])).unwrap().as_str(), "https://h/j");
+        assert!(matches!(filled("https://h/{id}", &"a".repeat(3_000)), Err(UrlError::TooLong)));
     }
 }
