@@ -7,7 +7,8 @@ use alloc::string::String;
 const CUT: char = '…';
 
 /// `text` on one line, of at most `max` bytes of UTF-8, cut at a character's end with `…` (where that fits).
-/// Line breaks and tabs become one space, a run of them too; control, bidirectional, zero-width and other format characters are dropped.
+/// Line breaks and tabs become one space, a run of them too; control, bidirectional, zero-width and other format
+/// characters are dropped.
 pub fn clean(text: &str, max: usize) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -68,7 +69,10 @@ mod tests {
 
     #[test]
     fn d35_characters_that_reorder_or_hide_text_are_dropped() {
-        assert_eq!(clean("a\u{202e}b\u{2066}c\u{2069}\u{200f}\u{61c}d\u{200b}\u{2060}\u{feff}e\u{e0041}", 256), "abcde");
+        assert_eq!(
+            clean("a\u{202e}b\u{2066}c\u{2069}\u{200f}\u{61c}d\u{200b}\u{2060}\u{feff}e\u{e0041}", 256),
+            "abcde"
+        );
         assert_eq!(clean("größe 漢字", 256), "größe 漢字");
     }
 
