@@ -4,8 +4,10 @@ use super::*;
 use crate::classify::tests::contract;
 
 fn faults(samples: Value) -> Vec<Fault> {
-    run(&contract(&json!({ "samples": samples, "identity": [{"at": "/id", "equals": "part:id"}, {"at": "/account", "equals": "account"}],
-        "ctx": {"kind": {"one_of": ["a", "b"]}} })))
+    run(&contract(
+        &json!({ "samples": samples, "identity": [{"at": "/id", "equals": "part:id"}, {"at": "/account", "equals": "account"}],
+        "ctx": {"kind": {"one_of": ["a", "b"]}} }),
+    ))
 }
 
 fn sample(expect: &str, status: u16, body: Value) -> Value {
