@@ -26,6 +26,8 @@ const SENDERS: &[&str] = &[
     "transfer-encoding",
     "upgrade",
 ];
+/// Why they stand in no contract.
+const BY_SENDER: &str = "is set by whoever sends the request";
 /// Headers that only hold secrets.
 const SECRETS: &[&str] = &["authorization", "cookie", "proxy-authorization"];
 
@@ -34,46 +36,37 @@ pub(super) fn check(stage: &Stage<'_>) {
     origins(stage);
     let request = &contract.request;
     if let AddressSpec::Template(url) = &request.address {
-        template(stage, "/request/url", url);
+        template(stage, "/request/url", url, false);
         if request.id_parts.is_empty() {
-            stage.add(
-                "/request",
-                "has a fixed `url` and no `id_parts`: nothing names the job (D3)",
-            );
+            stage.add("/request", "has a fixed `url` and no `id_parts`: nothing names the job (D3)");
         }
         for i in unused(stage) {
             let message = "is used neither in the request nor in `identity`: two jobs would be asked for as one (D4)";
             stage.add(format!("/request/id_parts/{i}"), message);
         }
     }
-    headers(
-        stage,
-        "/request",
-        &request.headers,
-        request.credential.as_ref(),
-        None,
-    );
-    if let Some(body) = &request.body {
-        fills(stage, "/request/body", body);
+    Sent {
+        at: "/request",
+        headers: &request.headers,
+        credential: request.credential.as_ref(),
+        idempotency: None,
+        body: request.body.as_deref(),
+        results: false,
     }
+    .check(stage);
     let moves = matches!(request.address, AddressSpec::From(Some(_)));
     if contract.url_policy == UrlPolicy::MayChange && !moves {
-        stage.add(
-            "/url_policy",
-            "`may_change` needs a `request.url_from` with the place that names the next address",
-        );
+        stage.add("/url_policy", "`may_change` needs a `request.url_from` with the place that names the next address");
     }
-    for (name, other) in [
-        ("submit", &contract.submit),
-        ("cancel", &contract.cancel),
-        ("fetch", &contract.fetch),
-    ] {
-        if let Some(other) = other {
-            action(stage, &format!("/{name}"), other);
+    let actions =
+        [("/submit", &contract.submit, false), ("/cancel", &contract.cancel, false), ("/fetch", &contract.fetch, true)];
+    for (at, given, results) in actions {
+        if let Some(given) = given {
+            action(stage, at, given, results);
         }
     }
     if let Some(console) = &contract.console {
-        fills(stage, "/console/url", console);
+        fills(stage, "/console/url", console, false);
         match origin_of(console) {
             Ok(origin) => secure(stage, "/console/url", &origin),
             Err(why) => stage.add("/console/url", format!("`{console}`: {why}")),
@@ -85,10 +78,7 @@ pub(super) fn check(stage: &Stage<'_>) {
 pub(super) fn unused_parts(stage: &Stage<'_>) {
     if matches!(stage.contract.request.address, AddressSpec::From(_)) {
         for i in unused(stage) {
-            stage.add(
-                format!("/request/id_parts/{i}"),
-                "is used neither in the request nor in `identity`",
-            );
+            stage.add(format!("/request/id_parts/{i}"), "is used neither in the request nor in `identity`");
         }
     }
 }
@@ -100,25 +90,14 @@ fn unused<'s>(stage: &'s Stage<'_>) -> impl Iterator<Item = usize> + 's {
         AddressSpec::Template(url) => Some(url),
         AddressSpec::From(_) => None,
     };
-    let texts = url
-        .into_iter()
-        .chain(&request.body)
-        .chain(request.headers.values());
+    let texts = url.into_iter().chain(&request.body).chain(request.headers.values());
     let mut used: BTreeSet<&str> = texts.flat_map(|text| names(text)).collect();
-    used.extend(
-        stage
-            .contract
-            .identity
-            .iter()
-            .filter_map(|echo| match &echo.of {
-                EchoOf::Part(part) => Some(part.as_str()),
-                _ => None,
-            }),
-    );
+    used.extend(stage.contract.identity.iter().filter_map(|echo| match &echo.of {
+        EchoOf::Part(part) => Some(part.as_str()),
+        _ => None,
+    }));
     let parts = request.id_parts.iter().enumerate();
-    parts
-        .filter(move |(_, name)| !used.contains(name.as_str()))
-        .map(|(i, _)| i)
+    parts.filter(move |(_, name)| !used.contains(name.as_str())).map(|(i, _)| i)
 }
 
 fn origins(stage: &Stage<'_>) {
@@ -128,10 +107,7 @@ fn origins(stage: &Stage<'_>) {
     }
     for (i, origin) in contract.origins.iter().enumerate() {
         if origin.origin.starts_with("http:") && !origin.allow_private {
-            stage.add(
-                format!("/origins/{i}"),
-                "is not https; only an origin with `allow_private` may be",
-            );
+            stage.add(format!("/origins/{i}"), "is not https; only an origin with `allow_private` may be");
         }
     }
     for (i, origin) in contract.result_origins.iter().enumerate() {
@@ -141,33 +117,18 @@ fn origins(stage: &Stage<'_>) {
 
 /// https, or an origin that the contract admits as private.
 fn secure(stage: &Stage<'_>, at: &str, origin: &str) {
-    let private = || {
-        stage
-            .contract
-            .origins
-            .iter()
-            .any(|known| known.allow_private && known.origin == origin)
-    };
+    let private = || stage.contract.origins.iter().any(|known| known.allow_private && known.origin == origin);
     if origin.starts_with("http:") && !private() {
-        stage.add(
-            at,
-            "is not https, and its origin is none with `allow_private`",
-        );
+        stage.add(at, "is not https, and its origin is none with `allow_private`");
     }
 }
 
 /// An address that requests go to: on an allowed origin, ids only in path segments and query values (D28).
-fn template(stage: &Stage<'_>, at: &str, template: &str) {
-    fills(stage, at, template);
+fn template(stage: &Stage<'_>, at: &str, template: &str, results: bool) {
+    fills(stage, at, template, results);
     match origin_of(template) {
         Err(why) => stage.add(at, format!("`{template}`: {why}")),
-        Ok(origin)
-            if !stage
-                .contract
-                .origins
-                .iter()
-                .any(|known| known.origin == origin) =>
-        {
+        Ok(origin) if !stage.contract.origins.iter().any(|known| known.origin == origin) => {
             stage.add(at, format!("`{origin}` is not in `origins`"));
         }
         Ok(_) => {}
@@ -178,44 +139,28 @@ fn template(stage: &Stage<'_>, at: &str, template: &str) {
 fn origin_of(template: &str) -> Result<String, String> {
     let names = url::placeholders(template).map_err(|why| why.to_string())?;
     let query = template.split_once('?').map_or("", |(_, query)| query);
-    if query
-        .split('&')
-        .filter_map(|pair| pair.split('=').next())
-        .any(|name| name.contains('{'))
-    {
+    if query.split('&').filter_map(|pair| pair.split('=').next()).any(|name| name.contains('{')) {
         return Err("placeholders go into path segments and query values only (D28)".into());
     }
     let filled = names.into_iter().map(|name| (name, "x".into())).collect();
-    url::fill(template, &filled)
-        .map(|url| url.origin())
-        .map_err(|why| why.to_string())
+    url::fill(template, &filled).map(|url| url.origin()).map_err(|why| why.to_string())
 }
 
 /// The names that stand in braces; other braces stand for themselves.
 fn names(template: &str) -> impl Iterator<Item = &str> {
-    let plain = |name: &&str| {
-        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-    };
-    template
-        .split('{')
-        .skip(1)
-        .filter_map(|part| part.split_once('}').map(|(name, _)| name))
-        .filter(plain)
+    let plain = |name: &&str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    template.split('{').skip(1).filter_map(|part| part.split_once('}').map(|(name, _)| name)).filter(plain)
 }
 
-/// Every placeholder is an id part, or a fact that is always there.
-fn fills(stage: &Stage<'_>, at: &str, template: &str) {
+/// Every placeholder is an id part, a fact that is always there, or, where there are `results`, one of them.
+fn fills(stage: &Stage<'_>, at: &str, template: &str, results: bool) {
+    let contract = stage.contract;
     for name in names(template) {
-        if stage
-            .contract
-            .request
-            .id_parts
-            .iter()
-            .any(|part| part == name)
-        {
+        let part = contract.request.id_parts.iter().any(|part| part == name);
+        if part || (results && contract.result.contains_key(name)) {
             continue;
         }
-        let message = match stage.contract.ctx.get(name) {
+        let message = match contract.ctx.get(name) {
             None => format!(
                 "`{{{name}}}` is neither an id part nor a `ctx` fact (a brace that is no placeholder takes a space)"
             ),
@@ -231,57 +176,56 @@ fn fills(stage: &Stage<'_>, at: &str, template: &str) {
     }
 }
 
-fn headers(
-    stage: &Stage<'_>,
-    at: &str,
-    headers: &BTreeMap<String, String>,
-    credential: Option<&CredentialSpec>,
-    idempotency: Option<&str>,
-) {
-    for (name, value) in headers {
-        // Not at the name itself: it may be written there in another case.
-        let pointer = format!("{at}/headers");
-        fills(stage, &pointer, value);
-        if SENDERS.contains(&name.as_str()) {
-            stage.add(
-                pointer,
-                format!("`{name}` is set by whoever sends the request"),
-            );
-        } else if SECRETS.contains(&name.as_str()) {
-            stage.add(
-                pointer,
-                format!("`{name}` holds a secret, which no contract does: use `credential` (D31)"),
-            );
+/// What a request carries besides its address.
+struct Sent<'a> {
+    at: &'a str,
+    headers: &'a BTreeMap<String, String>,
+    credential: Option<&'a CredentialSpec>,
+    idempotency: Option<&'a str>,
+    body: Option<&'a str>,
+    results: bool,
+}
+
+impl Sent<'_> {
+    fn check(&self, stage: &Stage<'_>) {
+        let at = self.at;
+        for (name, value) in self.headers {
+            // Not at the name itself: it may be written there in another case.
+            let pointer = format!("{at}/headers");
+            fills(stage, &pointer, value, self.results);
+            if SENDERS.contains(&name.as_str()) {
+                stage.add(pointer, format!("`{name}` {BY_SENDER}"));
+            } else if SECRETS.contains(&name.as_str()) {
+                let message = "holds a secret, which no contract does: use `credential` (D31)";
+                stage.add(pointer, format!("`{name}` {message}"));
+            }
         }
-    }
-    let own = [
-        ("credential", credential.map(|c| c.header.as_str())),
-        ("idempotency", idempotency),
-    ];
-    for (field, header) in own {
-        let Some(header) = header else { continue };
-        let pointer = format!("{at}/{field}/header");
-        if headers.contains_key(header) {
-            stage.add(pointer, format!("`{header}` is in `headers` too"));
-        } else if SENDERS.contains(&header) {
-            stage.add(
-                pointer,
-                format!("`{header}` is set by whoever sends the request"),
-            );
+        let credential = self.credential.map(|credential| credential.header.as_str());
+        for (field, header) in [("credential", credential), ("idempotency", self.idempotency)] {
+            let Some(header) = header else { continue };
+            let pointer = format!("{at}/{field}/header");
+            if self.headers.contains_key(header) {
+                stage.add(pointer, format!("`{header}` is in `headers` too"));
+            } else if SENDERS.contains(&header) {
+                stage.add(pointer, format!("`{header}` {BY_SENDER}"));
+            }
+        }
+        if let Some(body) = self.body {
+            fills(stage, &format!("{at}/body"), body, self.results);
         }
     }
 }
 
-fn action(stage: &Stage<'_>, at: &str, action: &OtherRequest) {
-    template(stage, &format!("{at}/url"), &action.url);
-    headers(
-        stage,
+/// Only fetching happens when there is a result to name.
+fn action(stage: &Stage<'_>, at: &str, action: &OtherRequest, results: bool) {
+    template(stage, &format!("{at}/url"), &action.url, results);
+    Sent {
         at,
-        &action.headers,
-        action.credential.as_ref(),
-        action.idempotency.as_deref(),
-    );
-    if let Some(body) = &action.body {
-        fills(stage, &format!("{at}/body"), body);
+        headers: &action.headers,
+        credential: action.credential.as_ref(),
+        idempotency: action.idempotency.as_deref(),
+        body: action.body.as_deref(),
+        results,
     }
+    .check(stage);
 }

@@ -2,9 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 
-use crate::contract::{
-    ArrayTest, Kind, Op, Place, Rule, Scalar, Test, Then, When, parse::faults::child,
-};
+use crate::contract::{ArrayTest, Kind, Op, Place, Rule, Scalar, Test, Then, When, parse::faults::child};
 
 /// Inclusive ranges of statuses.
 pub(super) type Ranges = Vec<(u16, u16)>;
@@ -15,9 +13,7 @@ pub(super) fn codes(when: &When) -> Ranges {
 }
 
 pub(super) fn contains(ranges: &Ranges, code: u16) -> bool {
-    ranges
-        .iter()
-        .any(|(low, high)| *low <= code && code <= *high)
+    ranges.iter().any(|(low, high)| *low <= code && code <= *high)
 }
 
 /// What is left of `ranges` outside `taken`.
@@ -50,8 +46,7 @@ pub(super) fn word_pointer(word: &str) -> String {
 /// Whether, statuses aside, the rule `general` decides wherever one of `special` (and a table at `word`) would.
 pub(super) fn decides(general: &Rule, special: &When, word: Option<&Place>) -> bool {
     // A rule that looks into the body says nothing of an answer without one (D14).
-    let body =
-        |when: &When, word: Option<&Place>| in_body(when) || matches!(word, Some(Place::At(_)));
+    let body = |when: &When, word: Option<&Place>| in_body(when) || matches!(word, Some(Place::At(_)));
     let table = match &general.then {
         Then::Map(map) => Some(&map.place),
         Then::Outcome(_) => None,
@@ -69,33 +64,21 @@ fn in_body(when: &When) -> bool {
 
 fn implied(general: &When, special: &When) -> bool {
     all_implied(&general.tests, &special.tests)
-        && general
-            .array
-            .as_ref()
-            .is_none_or(|g| special.array.as_ref().is_some_and(|s| array_implied(g, s)))
+        && general.array.as_ref().is_none_or(|g| special.array.as_ref().is_some_and(|s| array_implied(g, s)))
         && general.ctx.iter().all(|(name, words)| {
-            special
-                .ctx
-                .get(name)
-                .is_some_and(|fewer| fewer.iter().all(|word| words.contains(word)))
+            special.ctx.get(name).is_some_and(|fewer| fewer.iter().all(|word| words.contains(word)))
         })
         && (general.after.is_none() || general.after == special.after)
         && general.not.iter().all(|n| special.not.contains(n))
 }
 
 fn all_implied(general: &[Test], special: &[Test]) -> bool {
-    general.iter().all(|g| {
-        special
-            .iter()
-            .any(|s| g.place == s.place && op_implied(&g.op, &s.op))
-    })
+    general.iter().all(|g| special.iter().any(|s| g.place == s.place && op_implied(&g.op, &s.op)))
 }
 
 /// Both are false over an empty array, so `all` is the stronger.
 fn array_implied(general: &ArrayTest, special: &ArrayTest) -> bool {
-    general.at == special.at
-        && (special.all || !general.all)
-        && all_implied(&general.tests, &special.tests)
+    general.at == special.at && (special.all || !general.all) && all_implied(&general.tests, &special.tests)
 }
 
 /// Whether `general` holds at a place wherever `special` holds there.
@@ -104,17 +87,9 @@ fn op_implied(general: &Op, special: &Op) -> bool {
         return true;
     }
     match (general, special) {
-        (
-            Op::Is { values, fold },
-            Op::Is {
-                values: fewer,
-                fold: folded,
-            },
-        ) => fewer.iter().all(|value| {
-            values
-                .iter()
-                .any(|known| equal(known, *fold, value, *folded))
-        }),
+        (Op::Is { values, fold }, Op::Is { values: fewer, fold: folded }) => {
+            fewer.iter().all(|value| values.iter().any(|known| equal(known, *fold, value, *folded)))
+        }
         (Op::Present(true), Op::Is { values, .. }) => !values.contains(&Scalar::Null),
         (Op::Present(true), Op::Kind(kind)) => *kind != Kind::Null,
         (Op::Present(true), Op::Above(_) | Op::InCtx(_) | Op::Empty(_)) => true,
@@ -152,27 +127,18 @@ mod tests {
     use super::*;
 
     fn is(values: &[&str], fold: bool) -> Op {
-        Op::Is {
-            values: values.iter().map(|v| Scalar::Text((*v).into())).collect(),
-            fold,
-        }
+        Op::Is { values: values.iter().map(|v| Scalar::Text((*v).into())).collect(), fold }
     }
 
     #[test]
     fn ranges_are_subtracted_exactly() {
-        assert_eq!(
-            without(&[(200, 299)].into(), &[(200, 204)].into()),
-            [(205, 299)]
-        );
+        assert_eq!(without(&[(200, 299)].into(), &[(200, 204)].into()), [(205, 299)]);
         assert_eq!(
             without(&[(200, 299)].into(), &[(210, 220), (230, 240)].into()),
             [(200, 209), (221, 229), (241, 299)]
         );
         assert_eq!(without(&[(200, 204)].into(), &[(100, 599)].into()), []);
-        assert_eq!(
-            without(&[(404, 404)].into(), &[(200, 299)].into()),
-            [(404, 404)]
-        );
+        assert_eq!(without(&[(404, 404)].into(), &[(200, 299)].into()), [(404, 404)]);
     }
 
     #[test]
@@ -190,12 +156,6 @@ mod tests {
         assert!(op_implied(&Op::Above(0), &Op::Above(5)));
         assert!(!op_implied(&Op::Above(5), &Op::Above(0)));
         assert!(!op_implied(&Op::Present(true), &Op::Present(false)));
-        assert!(!op_implied(
-            &Op::Present(true),
-            &Op::Is {
-                values: [Scalar::Null].into(),
-                fold: false
-            }
-        ));
+        assert!(!op_implied(&Op::Present(true), &Op::Is { values: [Scalar::Null].into(), fold: false }));
     }
 }

@@ -9,16 +9,8 @@ pub(super) fn check(stage: &Stage<'_>) {
     identity(stage);
     results(stage);
     hints(stage);
-    if stage
-        .contract
-        .cancel
-        .as_ref()
-        .is_some_and(|cancel| cancel.effect.is_none())
-    {
-        stage.add(
-            "/cancel",
-            "lacks `effect`: what the provider documents that it does (D33)",
-        );
+    if stage.contract.cancel.as_ref().is_some_and(|cancel| cancel.effect.is_none()) {
+        stage.add("/cancel", "lacks `effect`: what the provider documents that it does (D33)");
     }
 }
 
@@ -45,19 +37,13 @@ fn results(stage: &Stage<'_>) {
     let contract = stage.contract;
     for (name, reference) in &contract.result {
         if reference.url && contract.result_origins.is_empty() {
-            stage.add(
-                format!("/result/{name}"),
-                "is a URL, and no `result_origins` says where it may lead (D11)",
-            );
+            stage.add(format!("/result/{name}"), "is a URL, and no `result_origins` says where it may lead (D11)");
         }
     }
     for (i, action) in contract.actions.iter().enumerate() {
         for (j, need) in action.needs.iter().enumerate() {
             if !contract.result.contains_key(need) {
-                stage.add(
-                    format!("/actions/{i}/needs/{j}"),
-                    format!("`{need}` is not in `result`"),
-                );
+                stage.add(format!("/actions/{i}/needs/{j}"), format!("`{need}` is not in `result`"));
             }
         }
     }
@@ -69,9 +55,7 @@ fn hints(stage: &Stage<'_>) {
         let amount = matches!(hint.unit, HintUnit::S | HintUnit::Ms);
         let message = match hint.kind {
             HintKind::Delay if !amount => "a `delay` is in `s` or `ms`",
-            HintKind::At if amount => {
-                "an `at` is a time: `rfc3339`, `http_date`, `epoch_s` or `epoch_ms`"
-            }
+            HintKind::At if amount => "an `at` is a time: `rfc3339`, `http_date`, `epoch_s` or `epoch_ms`",
             _ => continue,
         };
         stage.add(format!("/hints/{i}/unit"), message);

@@ -10,22 +10,14 @@ mod rules;
 
 use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 
-use super::{
-    AddressSpec, Approval, Contract, EchoOf, EffectsKind, Follow, FollowTarget,
-    parse::faults::Faults,
-};
+use super::{AddressSpec, Approval, Contract, EchoOf, EffectsKind, Follow, FollowTarget, parse::faults::Faults};
 use crate::{api::Fault, limits::STAGES_MAX};
 
 /// Every fault of a contract that was read, up to [`crate::limits::FAULTS_MAX`]; none: it may be used.
 pub fn check(contract: &Contract) -> Vec<Fault> {
     let faults = Faults::default();
     each_stage(contract, |current, prefix| {
-        let stage = Stage {
-            contract: current,
-            first: contract,
-            prefix,
-            faults: &faults,
-        };
+        let stage = Stage { contract: current, first: contract, prefix, faults: &faults };
         general(&stage);
         addresses::check(&stage);
         rules::check(&stage);
@@ -45,12 +37,7 @@ pub fn check(contract: &Contract) -> Vec<Fault> {
 pub fn warnings(contract: &Contract) -> Vec<Fault> {
     let faults = Faults::default();
     each_stage(contract, |current, prefix| {
-        let stage = Stage {
-            contract: current,
-            first: contract,
-            prefix,
-            faults: &faults,
-        };
+        let stage = Stage { contract: current, first: contract, prefix, faults: &faults };
         pace::warn(&stage);
         addresses::unused_parts(&stage);
     });
@@ -70,8 +57,7 @@ struct Stage<'a> {
 impl Stage<'_> {
     /// Records a fault at a pointer below this stage.
     fn add(&self, below: impl AsRef<str>, message: impl Into<String>) {
-        self.faults
-            .add(&format!("{}{}", self.prefix, below.as_ref()), message);
+        self.faults.add(&format!("{}{}", self.prefix, below.as_ref()), message);
     }
 }
 
@@ -81,10 +67,7 @@ fn each_stage(contract: &Contract, mut visit: impl FnMut(&Contract, &str)) {
     for _ in 0..STAGES_MAX {
         let Some(current) = next else { return };
         visit(current, &prefix);
-        next = current
-            .follow
-            .as_ref()
-            .and_then(|follow| follow.contract.as_deref());
+        next = current.follow.as_ref().and_then(|follow| follow.contract.as_deref());
         prefix.push_str("/follow/contract");
     }
 }
@@ -92,47 +75,16 @@ fn each_stage(contract: &Contract, mut visit: impl FnMut(&Contract, &str)) {
 fn general(stage: &Stage<'_>) {
     let contract = stage.contract;
     if contract.effects.kind != EffectsKind::None && contract.approval == Approval::PerOperation {
-        stage.add(
-            "/approval",
-            "`per_operation` would repeat a request that bills or changes something (D5)",
-        );
+        stage.add("/approval", "`per_operation` would repeat a request that bills or changes something (D5)");
     }
-    twice(
-        stage,
-        "/request/id_parts",
-        contract.request.id_parts.iter().map(String::as_str),
-    );
-    twice(
-        stage,
-        "/request/query",
-        contract.request.query.iter().map(String::as_str),
-    );
-    twice(
-        stage,
-        "/origins",
-        contract.origins.iter().map(|o| o.origin.as_str()),
-    );
-    twice(
-        stage,
-        "/result_origins",
-        contract.result_origins.iter().map(String::as_str),
-    );
-    twice(
-        stage,
-        "/actions",
-        contract.actions.iter().map(|a| a.name.as_str()),
-    );
-    twice(
-        stage,
-        "/request_id_headers",
-        contract.request_id_headers.iter().map(String::as_str),
-    );
+    twice(stage, "/request/id_parts", contract.request.id_parts.iter().map(String::as_str));
+    twice(stage, "/request/query", contract.request.query.iter().map(String::as_str));
+    twice(stage, "/origins", contract.origins.iter().map(|o| o.origin.as_str()));
+    twice(stage, "/result_origins", contract.result_origins.iter().map(String::as_str));
+    twice(stage, "/actions", contract.actions.iter().map(|a| a.name.as_str()));
+    twice(stage, "/request_id_headers", contract.request_id_headers.iter().map(String::as_str));
     for (reason, kept) in &contract.options {
-        twice(
-            stage,
-            &format!("/options/{reason}"),
-            kept.iter().map(|k| k.as_str()),
-        );
+        twice(stage, &format!("/options/{reason}"), kept.iter().map(|k| k.as_str()));
     }
 }
 
@@ -141,10 +93,7 @@ fn twice<'n>(stage: &Stage<'_>, list: &str, names: impl Iterator<Item = &'n str>
     let mut seen = BTreeSet::new();
     for (i, name) in names.enumerate() {
         if !seen.insert(name) {
-            stage.add(
-                format!("{list}/{i}"),
-                format!("`{name}` stands more than once"),
-            );
+            stage.add(format!("{list}/{i}"), format!("`{name}` stands more than once"));
         }
     }
 }
@@ -155,36 +104,19 @@ fn following(stage: &Stage<'_>, follow: &Follow) {
     let from_answer = matches!(next.request.address, AddressSpec::From(_));
     match &follow.target {
         FollowTarget::Address(_) if !from_answer => {
-            stage.add(
-                "/follow",
-                "gives an address, but the request there has a `url` of its own (needs `url_from`)",
-            );
+            stage.add("/follow", "gives an address, but the request there has a `url` of its own (needs `url_from`)");
         }
         FollowTarget::Address(_) => {}
         FollowTarget::Parts(_) if from_answer => {
-            stage.add(
-                "/follow/id_parts",
-                "gives id parts, but the request there has no `url` to put them in",
-            );
+            stage.add("/follow/id_parts", "gives id parts, but the request there has no `url` to put them in");
         }
         FollowTarget::Parts(parts) => {
-            for name in parts
-                .keys()
-                .filter(|name| !next.request.id_parts.contains(name))
-            {
-                stage.add(
-                    format!("/follow/id_parts/{name}"),
-                    format!("`{name}` is no id part of the request there"),
-                );
+            for name in parts.keys().filter(|name| !next.request.id_parts.contains(name)) {
+                stage.add(format!("/follow/id_parts/{name}"), format!("`{name}` is no id part of the request there"));
             }
-            let had = |name: &String| {
-                parts.contains_key(name) || stage.contract.request.id_parts.contains(name)
-            };
+            let had = |name: &String| parts.contains_key(name) || stage.contract.request.id_parts.contains(name);
             for name in next.request.id_parts.iter().filter(|name| !had(name)) {
-                stage.add(
-                    "/follow/id_parts",
-                    format!("gives no `{name}`, which the request there needs"),
-                );
+                stage.add("/follow/id_parts", format!("gives no `{name}`, which the request there needs"));
             }
         }
     }
@@ -193,36 +125,18 @@ fn following(stage: &Stage<'_>, follow: &Follow) {
     };
     for (name, spec) in &inner.ctx {
         if stage.first.ctx.get(name) != Some(spec) {
-            let message = format!(
-                "`{name}` must be declared alike in the outermost `ctx`: facts are fixed at opening"
-            );
+            let message = format!("`{name}` must be declared alike in the outermost `ctx`: facts are fixed at opening");
             stage.add(format!("/follow/contract/ctx/{name}"), message);
         }
     }
 }
 
 fn samples(contract: &Contract, faults: &Faults) {
-    let stage = Stage {
-        contract,
-        first: contract,
-        prefix: "",
-        faults,
-    };
-    twice(
-        &stage,
-        "/samples",
-        contract.samples.iter().map(|s| s.name.as_str()),
-    );
+    let stage = Stage { contract, first: contract, prefix: "", faults };
+    twice(&stage, "/samples", contract.samples.iter().map(|s| s.name.as_str()));
     for (i, sample) in contract.samples.iter().enumerate() {
-        for name in sample
-            .job
-            .keys()
-            .filter(|name| !contract.request.id_parts.contains(name))
-        {
-            stage.add(
-                format!("/samples/{i}/job/{name}"),
-                format!("`{name}` is no id part"),
-            );
+        for name in sample.job.keys().filter(|name| !contract.request.id_parts.contains(name)) {
+            stage.add(format!("/samples/{i}/job/{name}"), format!("`{name}` is no id part"));
         }
         for (name, words) in &sample.ctx {
             places::fact(&stage, &format!("/samples/{i}/ctx/{name}"), name, words);

@@ -20,10 +20,7 @@ fn pace(stage: &Stage<'_>) {
         stage.add("/pace/base", "must be above 0");
     }
     if pace.base > pace.max {
-        stage.add(
-            "/pace/base",
-            format!("is {} ms, above `max` with {} ms", pace.base, pace.max),
-        );
+        stage.add("/pace/base", format!("is {} ms, above `max` with {} ms", pace.base, pace.max));
     }
     if pace.factor.num < pace.factor.den {
         stage.add("/pace/factor", "is below 1: the delays would shrink");
@@ -44,10 +41,7 @@ fn pace(stage: &Stage<'_>) {
         stage.add("/pace/max_hint", "must be above 0");
     }
     if pace.throttle_steps == 0 {
-        stage.add(
-            "/pace/throttle_steps",
-            "must be above 0: a throttled attempt has ended too (D18)",
-        );
+        stage.add("/pace/throttle_steps", "must be above 0: a throttled attempt has ended too (D18)");
     }
 }
 
@@ -56,21 +50,13 @@ fn limits(stage: &Stage<'_>) {
     let ceilings = &limits.ceilings;
     let four = [
         ("deadline", limits.deadline, ceilings.deadline),
-        (
-            "max_status_requests",
-            limits.max_status_requests.map(u64::from),
-            ceilings.max_status_requests.map(u64::from),
-        ),
+        ("max_status_requests", limits.max_status_requests.map(u64::from), ceilings.max_status_requests.map(u64::from)),
         (
             "max_transport_failures",
             limits.max_transport_failures.map(u64::from),
             ceilings.max_transport_failures.map(u64::from),
         ),
-        (
-            "max_throttles",
-            limits.max_throttles.map(u64::from),
-            ceilings.max_throttles.map(u64::from),
-        ),
+        ("max_throttles", limits.max_throttles.map(u64::from), ceilings.max_throttles.map(u64::from)),
     ];
     for (name, default, ceiling) in four {
         if default == Some(0) {
@@ -99,18 +85,9 @@ pub(super) fn warn(stage: &Stage<'_>) {
     };
     let early = |delay: u64| delay.saturating_mul(10) < typical;
     if early(pace.base) {
-        stage.add(
-            "/pace/base",
-            format!(
-                "{} ms is under a tenth of `typical_duration` ({typical} ms)",
-                pace.base
-            ),
-        );
+        stage.add("/pace/base", format!("{} ms is under a tenth of `typical_duration` ({typical} ms)", pace.base));
     }
     if let Some(first) = pace.first_delay.filter(|first| early(*first)) {
-        stage.add(
-            "/pace/first_delay",
-            format!("{first} ms is under a tenth of `typical_duration` ({typical} ms)"),
-        );
+        stage.add("/pace/first_delay", format!("{first} ms is under a tenth of `typical_duration` ({typical} ms)"));
     }
 }

@@ -6,19 +6,12 @@ use super::Stage;
 use crate::contract::{AddressSpec, ArrayTest, CtxKind, FollowTarget, Op, Place, Test, Then, When};
 
 /// Why such a place can't be looked into.
-const SEALED: &str =
-    "is a place of `result` or of a status address, whose value is kept by digest only (D11, D31)";
+const SEALED: &str = "is a place of `result` or of a status address, whose value is kept by digest only (D11, D31)";
 
 pub(super) fn check(stage: &Stage<'_>) {
     let contract = stage.contract;
-    let mut sealed: BTreeSet<&Place> = contract
-        .result
-        .values()
-        .map(|result| &result.place)
-        .collect();
-    if let Some(FollowTarget::Address(place)) =
-        contract.follow.as_ref().map(|follow| &follow.target)
-    {
+    let mut sealed: BTreeSet<&Place> = contract.result.values().map(|result| &result.place).collect();
+    if let Some(FollowTarget::Address(place)) = contract.follow.as_ref().map(|follow| &follow.target) {
         sealed.insert(place);
     }
     if let AddressSpec::From(Some(place)) = &contract.request.address {
@@ -76,10 +69,7 @@ impl Look<'_> {
     fn when(&self, at: &str, when: &When) {
         self.tests(&format!("{at}/test"), &when.tests);
         if let Some(array) = &when.array {
-            self.array(
-                &format!("{at}/{}", if array.all { "all" } else { "any" }),
-                array,
-            );
+            self.array(&format!("{at}/{}", if array.all { "all" } else { "any" }), array);
         }
         for (name, words) in &when.ctx {
             fact(self.stage, &format!("{at}/ctx/{name}"), name, words);
@@ -90,10 +80,7 @@ impl Look<'_> {
             if let Some(kind) = declared(self.stage, &pointer, &after.ctx)
                 && *kind != CtxKind::Time
             {
-                self.stage.add(
-                    pointer,
-                    format!("`{}` is not declared as a `time`", after.ctx),
-                );
+                self.stage.add(pointer, format!("`{}` is not declared as a `time`", after.ctx));
             }
         }
         self.whens(&format!("{at}/not"), &when.not);
@@ -117,8 +104,7 @@ impl Look<'_> {
                 self.stage.add(&at, SEALED);
             }
             if matches!(test.place, Place::Header(_)) {
-                self.stage
-                    .add(&at, "names a header, and an element has none: give `at`");
+                self.stage.add(&at, "names a header, and an element has none: give `at`");
             }
             self.in_ctx(&at, test);
         }
@@ -128,8 +114,7 @@ impl Look<'_> {
         let Op::InCtx(name) = &test.op else { return };
         let pointer = format!("{at}/in_ctx");
         if let Some(CtxKind::Time) = declared(self.stage, &pointer, name) {
-            self.stage
-                .add(pointer, format!("`{name}` is a time, not words"));
+            self.stage.add(pointer, format!("`{name}` is a time, not words"));
         }
     }
 }
@@ -167,10 +152,7 @@ pub(super) fn fact(stage: &Stage<'_>, pointer: &str, name: &str, words: &[String
     match declared(stage, pointer, name) {
         Some(CtxKind::OneOf(known) | CtxKind::ListOf(known)) => {
             if let Some(word) = words.iter().find(|word| !known.contains(word)) {
-                stage.add(
-                    pointer,
-                    format!("`{word}` is none of the words declared for `{name}`"),
-                );
+                stage.add(pointer, format!("`{word}` is none of the words declared for `{name}`"));
             }
         }
         Some(CtxKind::Text | CtxKind::Time) | None => {}

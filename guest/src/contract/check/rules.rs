@@ -37,13 +37,8 @@ fn outcomes(rule: &Rule) -> Vec<(String, Outcome)> {
     match &rule.then {
         Then::Outcome(outcome) => Vec::from([("/then".to_string(), *outcome)]),
         Then::Map(map) => {
-            let words = map
-                .values
-                .iter()
-                .map(|(word, outcome)| (cover::word_pointer(word), *outcome));
-            let missing = map
-                .missing
-                .map(|outcome| ("/map/missing".to_string(), outcome));
+            let words = map.values.iter().map(|(word, outcome)| (cover::word_pointer(word), *outcome));
+            let missing = map.missing.map(|outcome| ("/map/missing".to_string(), outcome));
             let other = map.other.map(|outcome| ("/map/other".to_string(), outcome));
             words.chain(missing).chain(other).collect()
         }
@@ -92,20 +87,14 @@ fn open_world(stage: &Stage<'_>, at: &str, rule: &Rule) {
 
 fn open_word(stage: &Stage<'_>, at: &str, field: &str, outcome: Outcome, message: Option<&str>) {
     if let Some(message) = message {
-        stage.add(
-            format!("{at}/map/{field}"),
-            format!("`{field}` to `{outcome}` {message} (D9)"),
-        );
+        stage.add(format!("{at}/map/{field}"), format!("`{field}` to `{outcome}` {message} (D9)"));
     }
 }
 
 /// D15: a refused credential is never a wait; 403 may be throttling where the answer says so.
 fn denied(stage: &Stage<'_>, at: &str, rule: &Rule) {
     let codes = cover::codes(&rule.when);
-    let touched: Vec<u16> = DENIED
-        .into_iter()
-        .filter(|code| cover::contains(&codes, *code))
-        .collect();
+    let touched: Vec<u16> = DENIED.into_iter().filter(|code| cover::contains(&codes, *code)).collect();
     let Some(first) = touched.first() else { return };
     for (below, outcome) in outcomes(rule) {
         let message = match outcome {
@@ -115,13 +104,10 @@ fn denied(stage: &Stage<'_>, at: &str, rule: &Rule) {
             Outcome::Throttled if touched.iter().any(|code| *code != 403) => {
                 format!("turns {first} into `throttled`; only 403 can be that (D15)")
             }
-            Outcome::Throttled if !(looks(&rule.when) || matches!(rule.then, Then::Map(_))) => {
-                "turns 403 into `throttled` by the status alone; test what tells them apart (D15)"
-                    .into()
+            Outcome::Throttled if !looks(&rule.when) => {
+                "turns 403 into `throttled` by the status alone; test what tells them apart (D15)".into()
             }
-            Outcome::Throttled if rule.source.is_none() => {
-                "turns 403 into `throttled` without a `source` (D15)".into()
-            }
+            Outcome::Throttled if rule.source.is_none() => "turns 403 into `throttled` without a `source` (D15)".into(),
             _ => continue,
         };
         stage.add(format!("{at}{below}"), message);
@@ -138,16 +124,9 @@ fn words(stage: &Stage<'_>, at: &str, map: &WordMap) {
     }
     let words: Vec<&String> = map.values.keys().collect();
     for (i, word) in words.iter().enumerate() {
-        if let Some(twin) = words
-            .iter()
-            .take(i)
-            .find(|earlier| earlier.eq_ignore_ascii_case(word))
-        {
+        if let Some(twin) = words.iter().take(i).find(|earlier| earlier.eq_ignore_ascii_case(word)) {
             let pointer = format!("{at}{}", cover::word_pointer(word));
-            stage.add(
-                pointer,
-                format!("`{word}` is `{twin}` again: `fold` ignores case"),
-            );
+            stage.add(pointer, format!("`{word}` is `{twin}` again: `fold` ignores case"));
         }
     }
 }
@@ -159,29 +138,17 @@ fn reached(stage: &Stage<'_>, index: usize, at: &str, rule: &Rule) {
         Then::Outcome(_) => None,
     };
     if let Some(by) = covered(stage, index, &rule.when, table) {
-        stage.add(
-            at,
-            format!("is never reached: `/decide/{by}` decides first"),
-        );
+        stage.add(at, format!("is never reached: `/decide/{by}` decides first"));
         return;
     }
     let Then::Map(map) = &rule.then else { return };
     for word in map.values.keys() {
-        let is = Op::Is {
-            values: Vec::from([Scalar::Text(word.clone())]),
-            fold: map.fold,
-        };
+        let is = Op::Is { values: Vec::from([Scalar::Text(word.clone())]), fold: map.fold };
         let mut when = rule.when.clone();
-        when.tests.push(Test {
-            place: map.place.clone(),
-            op: is,
-        });
+        when.tests.push(Test { place: map.place.clone(), op: is });
         if let Some(by) = covered(stage, index, &when, table) {
             let pointer = format!("{at}{}", cover::word_pointer(word));
-            stage.add(
-                pointer,
-                format!("is never reached: `/decide/{by}` decides first on `{word}`"),
-            );
+            stage.add(pointer, format!("is never reached: `/decide/{by}` decides first on `{word}`"));
         }
     }
 }
@@ -207,31 +174,18 @@ fn leads(stage: &Stage<'_>) {
         .decide
         .iter()
         .enumerate()
-        .flat_map(|(i, rule)| {
-            outcomes(rule)
-                .into_iter()
-                .map(move |(below, o)| (format!("/decide/{i}{below}"), o))
-        })
+        .flat_map(|(i, rule)| outcomes(rule).into_iter().map(move |(below, o)| (format!("/decide/{i}{below}"), o)))
         .collect();
-    let first = |wanted| {
-        reachable
-            .iter()
-            .find(|(_, outcome)| *outcome == wanted)
-            .map(|(pointer, _)| pointer)
-    };
+    let first = |wanted| reachable.iter().find(|(_, outcome)| *outcome == wanted).map(|(pointer, _)| pointer);
     match (first(Outcome::Succeeded), &contract.success) {
-        (Some(pointer), None) => stage.add(
-            pointer,
-            "leads to `succeeded`, and there is no `success` to prove it (D11)",
-        ),
+        (Some(pointer), None) => {
+            stage.add(pointer, "leads to `succeeded`, and there is no `success` to prove it (D11)")
+        }
         (None, Some(_)) => stage.add("/success", "no rule leads to `succeeded`"),
         _ => {}
     }
     match (first(Outcome::Follow), &contract.follow) {
-        (Some(pointer), None) => stage.add(
-            pointer,
-            "leads to `follow`, and there is no `follow` to say where (D28)",
-        ),
+        (Some(pointer), None) => stage.add(pointer, "leads to `follow`, and there is no `follow` to say where (D28)"),
         (None, Some(_)) => stage.add("/follow", "no rule leads to `follow`"),
         _ => {}
     }
@@ -243,10 +197,7 @@ fn leads(stage: &Stage<'_>) {
 /// D11: success is proved by a reference, or that there is none is said and cited.
 fn proof(stage: &Stage<'_>, success: &Success) {
     match (success.require.is_empty(), success.no_result) {
-        (true, false) => stage.add(
-            "/success",
-            "requires nothing: name a place, or say `no_result` and cite it (D11)",
-        ),
+        (true, false) => stage.add("/success", "requires nothing: name a place, or say `no_result` and cite it (D11)"),
         (false, true) => stage.add("/success/no_result", "contradicts `require`"),
         (true, true) if success.source.is_none() => {
             stage.add("/success/no_result", "needs a `source` beside it (D11)");

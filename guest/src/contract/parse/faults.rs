@@ -19,10 +19,7 @@ impl Faults {
     pub(in crate::contract) fn add(&self, pointer: &str, message: impl Into<String>) {
         let mut list = self.list.take();
         if list.len() < FAULTS_MAX {
-            list.push(Fault {
-                pointer: pointer.into(),
-                message: message.into(),
-            });
+            list.push(Fault { pointer: pointer.into(), message: message.into() });
         }
         self.list.set(list);
     }

@@ -20,10 +20,7 @@ pub(super) fn line(node: &Node<'_>, max: usize) -> Option<String> {
         return node.fault("must not be empty");
     }
     if text.len() > max {
-        return node.fault(format!(
-            "has {} bytes, at most {max} are allowed",
-            text.len()
-        ));
+        return node.fault(format!("has {} bytes, at most {max} are allowed", text.len()));
     }
     if text.chars().any(char::is_control) {
         return node.fault("must be one line without control characters");
@@ -58,9 +55,7 @@ pub(super) fn word_key(node: &Node<'_>, key: &str) -> Option<String> {
 
 fn checked_word(node: &Node<'_>, word: String) -> Option<String> {
     if word.len() > VALUE_BYTES_MAX {
-        return node.fault(format!(
-            "a word has at most {VALUE_BYTES_MAX} bytes, longer ones never match"
-        ));
+        return node.fault(format!("a word has at most {VALUE_BYTES_MAX} bytes, longer ones never match"));
     }
     Some(word)
 }
@@ -75,9 +70,7 @@ pub(super) fn name_key(node: &Node<'_>, name: &str) -> Option<String> {
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let first = name.chars().next().is_some_and(|c| !c.is_ascii_digit());
     if !plain || !first || name.len() > NAME_BYTES_MAX {
-        return node.fault(format!(
-            "`{name}` must be a name of ASCII letters, digits and `_`"
-        ));
+        return node.fault(format!("`{name}` must be a name of ASCII letters, digits and `_`"));
     }
     Some(name.into())
 }
@@ -88,9 +81,7 @@ pub(super) fn id(node: &Node<'_>) -> Option<String> {
     let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let plain = id.chars().all(|c| inner(c) || matches!(c, '.' | '_' | '-'));
     if !plain || !id.starts_with(inner) || !id.ends_with(inner) || id.len() > NAME_BYTES_MAX {
-        return node.fault(format!(
-            "`{id}` must be lower-case letters, digits, and `.`, `_` or `-` between them"
-        ));
+        return node.fault(format!("`{id}` must be lower-case letters, digits, and `.`, `_` or `-` between them"));
     }
     Some(id)
 }
@@ -134,17 +125,8 @@ pub(super) fn duration(node: &Node<'_>) -> Option<u64> {
 
 /// A ratio: a whole number, or a text as `3/2`.
 pub(super) fn ratio(node: &Node<'_>) -> Option<Ratio> {
-    let given = if node.is_text() {
-        node.any_text()?
-    } else {
-        node.raw().into()
-    };
-    let digits = |text: &str| {
-        text.bytes()
-            .all(|b| b.is_ascii_digit())
-            .then(|| text.parse().ok())
-            .flatten()
-    };
+    let given = if node.is_text() { node.any_text()? } else { node.raw().into() };
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten();
     let (num, den) = match given.split_once('/') {
         Some((num, den)) => (digits(num), digits(den)),
         None => (digits(&given), Some(1)),
@@ -216,9 +198,7 @@ pub(super) fn opt_place(fields: &mut Fields<'_>) -> Option<Option<Place>> {
 pub(super) fn place(fields: &mut Fields<'_>) -> Option<Place> {
     match opt_place(fields)? {
         Some(place) => Some(place),
-        None => fields
-            .node()
-            .fault("names no place: give `at` (a JSON Pointer) or `header`"),
+        None => fields.node().fault("names no place: give `at` (a JSON Pointer) or `header`"),
     }
 }
 
@@ -277,12 +257,7 @@ pub(super) fn test(node: &Node<'_>) -> Option<Test> {
     let place = place(&mut fields);
     let fold = fields.take("fold");
     let ops = [
-        fields.take("is").map(|n| {
-            scalars(&n).map(|values| Op::Is {
-                values,
-                fold: false,
-            })
-        }),
+        fields.take("is").map(|n| scalars(&n).map(|values| Op::Is { values, fold: false })),
         fields.take("present").map(|n| n.bool().map(Op::Present)),
         fields.take("empty").map(|n| n.bool().map(Op::Empty)),
         fields.take("kind").map(|n| word(&n, KINDS).map(Op::Kind)),
@@ -296,16 +271,11 @@ pub(super) fn test(node: &Node<'_>) -> Option<Test> {
         _ => node.fault("needs exactly one of `is`, `present`, `empty`, `kind`, `above`, `in_ctx`"),
     };
     let op = match (op, fold) {
-        (Some(Op::Is { values, .. }), Some(fold)) => {
-            fold.bool().map(|fold| Op::Is { values, fold })
-        }
+        (Some(Op::Is { values, .. }), Some(fold)) => fold.bool().map(|fold| Op::Is { values, fold }),
         (Some(_), Some(fold)) => fold.fault("`fold` goes with `is` only"),
         (op, _) => op,
     };
-    Some(Test {
-        place: place?,
-        op: op?,
-    })
+    Some(Test { place: place?, op: op? })
 }
 
 const KINDS: &[(&str, Kind)] = &[

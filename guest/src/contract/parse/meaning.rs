@@ -8,8 +8,8 @@ use super::{
     rules::when,
 };
 use crate::contract::{
-    ActionSpec, CtxKind, CtxSpec, Echo, EchoOf, Expiry, Hint, HintKind, HintUnit, NotFound, Place,
-    Reference, Success, TimeFormat,
+    ActionSpec, CtxKind, CtxSpec, Echo, EchoOf, Expiry, Hint, HintKind, HintUnit, NotFound, Place, Reference, Success,
+    TimeFormat,
 };
 
 /// `{name: {one_of | list_of | text | time, required?}}`.
@@ -17,30 +17,16 @@ pub(super) fn ctx(node: &Node<'_>) -> Option<CtxSpec> {
     let mut fields = node.fields()?;
     let words = |node: &Node<'_>| {
         let words = node.list(super::fields::state_word)?;
-        if words.is_empty() {
-            node.fault("is an empty list, which no fact is in")
-        } else {
-            Some(words)
-        }
+        if words.is_empty() { node.fault("is an empty list, which no fact is in") } else { Some(words) }
     };
     let truth = |node: &Node<'_>| {
-        if node.bool()? {
-            Some(())
-        } else {
-            node.fault("can only be true")
-        }
+        if node.bool()? { Some(()) } else { node.fault("can only be true") }
     };
     let kinds = [
         fields.take("one_of").map(|n| words(&n).map(CtxKind::OneOf)),
-        fields
-            .take("list_of")
-            .map(|n| words(&n).map(CtxKind::ListOf)),
-        fields
-            .take("text")
-            .map(|n| truth(&n).map(|()| CtxKind::Text)),
-        fields
-            .take("time")
-            .map(|n| truth(&n).map(|()| CtxKind::Time)),
+        fields.take("list_of").map(|n| words(&n).map(CtxKind::ListOf)),
+        fields.take("text").map(|n| truth(&n).map(|()| CtxKind::Text)),
+        fields.take("time").map(|n| truth(&n).map(|()| CtxKind::Time)),
     ];
     let required = fields.or("required", false, Node::bool);
     fields.end();
@@ -49,10 +35,7 @@ pub(super) fn ctx(node: &Node<'_>) -> Option<CtxSpec> {
         (Some(kind), None) => kind,
         _ => node.fault("needs exactly one of `one_of`, `list_of`, `text`, `time`"),
     };
-    Some(CtxSpec {
-        kind: kind?,
-        required: required?,
-    })
+    Some(CtxSpec { kind: kind?, required: required? })
 }
 
 /// `{at|header, equals, type?}` (D13).
@@ -66,20 +49,12 @@ pub(super) fn echo(node: &Node<'_>) -> Option<Echo> {
             Some(("ctx", name)) => Some(EchoOf::Ctx(name_key(node, name)?)),
             None if text == "account" => Some(EchoOf::Account),
             None if text == "first" => Some(EchoOf::First),
-            _ => node.fault(format!(
-                "`{text}` must be `part:NAME`, `ctx:NAME`, `account` or `first`"
-            )),
+            _ => node.fault(format!("`{text}` must be `part:NAME`, `ctx:NAME`, `account` or `first`")),
         }
     });
-    let number = fields.or("type", false, |node| {
-        word(node, &[("text", false), ("number", true)])
-    });
+    let number = fields.or("type", false, |node| word(node, &[("text", false), ("number", true)]));
     fields.end();
-    Some(Echo {
-        place: place?,
-        of: of?,
-        number: number?,
-    })
+    Some(Echo { place: place?, of: of?, number: number? })
 }
 
 /// `{require[], no_result?, forbid[], partial_if[], source?}` (D11).
@@ -110,11 +85,7 @@ fn group(node: &Node<'_>) -> Option<Vec<Place>> {
     };
     fields.end();
     let places = any.list(place_only)?;
-    if places.is_empty() {
-        any.fault("is an empty list, which nothing satisfies")
-    } else {
-        Some(places)
-    }
+    if places.is_empty() { any.fault("is an empty list, which nothing satisfies") } else { Some(places) }
 }
 
 /// `{at|header, url?, secret?}`.
@@ -124,11 +95,7 @@ pub(super) fn reference(node: &Node<'_>) -> Option<Reference> {
     let url = fields.or("url", false, Node::bool);
     let secret = fields.or("secret", false, Node::bool);
     fields.end();
-    Some(Reference {
-        place: place?,
-        url: url?,
-        secret: secret?,
-    })
+    Some(Reference { place: place?, url: url?, secret: secret? })
 }
 
 /// `{name, needs[]}`.
@@ -137,10 +104,7 @@ pub(super) fn action(node: &Node<'_>) -> Option<ActionSpec> {
     let action = fields.req("name", name);
     let needs = fields.list("needs", name);
     fields.end();
-    Some(ActionSpec {
-        name: action?,
-        needs: needs?,
-    })
+    Some(ActionSpec { name: action?, needs: needs? })
 }
 
 /// `{at|header, format, grace?}` (D12).
@@ -150,11 +114,7 @@ pub(super) fn expiry(node: &Node<'_>) -> Option<Expiry> {
     let format = fields.req("format", time_format);
     let grace = fields.or("grace", 0, duration);
     fields.end();
-    Some(Expiry {
-        place: place?,
-        format: format?,
-        grace: grace?,
-    })
+    Some(Expiry { place: place?, format: format?, grace: grace? })
 }
 
 /// `{header|at, unit, kind}` (D24).
@@ -162,22 +122,10 @@ pub(super) fn hint(node: &Node<'_>) -> Option<Hint> {
     let mut fields = node.fields()?;
     let place = place(&mut fields);
     let unit = fields.req("unit", |node| word(node, UNITS));
-    let kind = fields.req("kind", |node| {
-        word(
-            node,
-            &[
-                ("delay", HintKind::Delay),
-                ("at", HintKind::At),
-                ("eta", HintKind::Eta),
-            ],
-        )
-    });
+    let kind = fields
+        .req("kind", |node| word(node, &[("delay", HintKind::Delay), ("at", HintKind::At), ("eta", HintKind::Eta)]));
     fields.end();
-    Some(Hint {
-        place: place?,
-        unit: unit?,
-        kind: kind?,
-    })
+    Some(Hint { place: place?, unit: unit?, kind: kind? })
 }
 
 const UNITS: &[(&str, HintUnit)] = &[
@@ -194,20 +142,14 @@ pub(super) fn not_found(node: &Node<'_>) -> Option<NotFound> {
     let mut fields = node.fields()?;
     let grace = fields.or("grace", 0, duration);
     let after_seen = fields.take("after_seen");
-    let expired = after_seen.as_ref().map_or(Some(false), |node| {
-        word(
-            node,
-            &[("job_expired", true), ("integration_failure", false)],
-        )
-    });
+    let expired = after_seen
+        .as_ref()
+        .map_or(Some(false), |node| word(node, &[("job_expired", true), ("integration_failure", false)]));
     let source = fields.opt("source", sentence);
     fields.end();
     let (expired, source): (bool, Option<String>) = (expired?, source?);
     if let (true, None, Some(node)) = (expired, &source, &after_seen) {
         node.note("`job_expired` needs a `source`: where the provider documents that it forgets jobs (D27)");
     }
-    Some(NotFound {
-        grace: grace?,
-        after_seen_expired: expired,
-    })
+    Some(NotFound { grace: grace?, after_seen_expired: expired })
 }

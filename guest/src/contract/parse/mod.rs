@@ -34,13 +34,7 @@ use crate::{
 pub fn parse(text: &str) -> Result<Contract, Vec<Fault>> {
     let faults = Faults::default();
     if text.len() > CONTRACT_BYTES_MAX {
-        faults.add(
-            "",
-            format!(
-                "has {} bytes, at most {CONTRACT_BYTES_MAX} are read",
-                text.len()
-            ),
-        );
+        faults.add("", format!("has {} bytes, at most {CONTRACT_BYTES_MAX} are read", text.len()));
         return Err(faults.into_list());
     }
     let contract = Node::root(text, &faults).and_then(|node| whole(&node));
@@ -56,9 +50,7 @@ fn whole(node: &Node<'_>) -> Option<Contract> {
     let mut fields = node.fields()?;
     let format = fields.req("format", |node| match node.any_text()? {
         given if given == FORMAT => Some(()),
-        given => node.fault(format!(
-            "`{given}` is not read here; this build reads `{FORMAT}`"
-        )),
+        given => node.fault(format!("`{given}` is not read here; this build reads `{FORMAT}`")),
     });
     let samples = fields.list("samples", samples::sample);
     let contract = stage(fields, samples.unwrap_or_default(), 1);
@@ -78,54 +70,27 @@ fn stage(mut f: Fields<'_>, samples: Vec<Sample>, nth: usize) -> Option<Contract
     let request = f.req("request", request::request);
     let effects = effects(&mut f);
     let approval = f.opt("approval", |node| {
-        word(
-            node,
-            &[
-                ("per_operation", Approval::PerOperation),
-                ("per_request", Approval::PerRequest),
-            ],
-        )
+        word(node, &[("per_operation", Approval::PerOperation), ("per_request", Approval::PerRequest)])
     });
     let origins = f.req("origins", |node| node.list(request::origin));
     let url_policy = f.or("url_policy", UrlPolicy::Fixed, |node| {
-        word(
-            node,
-            &[
-                ("fixed", UrlPolicy::Fixed),
-                ("may_change", UrlPolicy::MayChange),
-            ],
-        )
+        word(node, &[("fixed", UrlPolicy::Fixed), ("may_change", UrlPolicy::MayChange)])
     });
-    let ctx = f.or("ctx", BTreeMap::new(), |node| {
-        node.map(name_key, meaning::ctx)
-    });
-    let follow = f.opt("follow", |node| {
-        request::follow(node, |inner| following(inner, nth))
-    });
-    let reads = f.or("reads", Reads::Json, |node| {
-        word(node, &[("json", Reads::Json), ("text", Reads::Text)])
-    });
+    let ctx = f.or("ctx", BTreeMap::new(), |node| node.map(name_key, meaning::ctx));
+    let follow = f.opt("follow", |node| request::follow(node, |inner| following(inner, nth)));
+    let reads = f.or("reads", Reads::Json, |node| word(node, &[("json", Reads::Json), ("text", Reads::Text)]));
     let decide = f.req("decide", |node| node.list(rules::rule));
     let identity = f.list("identity", meaning::echo);
     let success = f.opt("success", meaning::success);
     let consistency = f.list("consistency", rules::consistency);
-    let result = f.or("result", BTreeMap::new(), |node| {
-        node.map(name_key, meaning::reference)
-    });
+    let result = f.or("result", BTreeMap::new(), |node| node.map(name_key, meaning::reference));
     let result_origins = f.list("result_origins", request::bare_origin);
     let actions = f.list("actions", meaning::action);
     let error = f.list("error", place_only);
     let progress = f.list("progress", place_only);
     let expiry = f.opt("expiry", meaning::expiry);
     let hints = f.list("hints", meaning::hint);
-    let not_found = f.or(
-        "not_found",
-        NotFound {
-            grace: 0,
-            after_seen_expired: false,
-        },
-        meaning::not_found,
-    );
+    let not_found = f.or("not_found", NotFound { grace: 0, after_seen_expired: false }, meaning::not_found);
     let pace = f.or("pace", pace::default(), pace::pace);
     let limits = f.or("limits", pace::no_limits(), pace::limits);
     let price = f.opt("price", request::price);
@@ -190,18 +155,14 @@ fn sources(fields: &mut Fields<'_>) -> Option<Vec<String>> {
 fn effects(fields: &mut Fields<'_>) -> Option<super::Effects> {
     match fields.take("effects") {
         Some(node) => request::effects(&node),
-        None => fields
-            .node()
-            .fault("lacks `effects`: whether a status request bills or changes anything (D5)"),
+        None => fields.node().fault("lacks `effects`: whether a status request bills or changes anything (D5)"),
     }
 }
 
 /// A contract inside `follow`; `nth` is the number of the one around it.
 fn following(node: &Node<'_>, nth: usize) -> Option<Contract> {
     if nth >= STAGES_MAX {
-        return node.fault(format!(
-            "is one stage too many: at most {STAGES_MAX} follow one another"
-        ));
+        return node.fault(format!("is one stage too many: at most {STAGES_MAX} follow one another"));
     }
     stage(node.fields()?, Vec::new(), nth.saturating_add(1))
 }

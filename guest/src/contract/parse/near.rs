@@ -35,9 +35,7 @@ fn distance(a: &str, b: &str) -> usize {
         next.push(before);
         for (right, above) in b.chars().zip(row.iter().skip(1)) {
             let replaced = diagonal.saturating_add(usize::from(!left.eq_ignore_ascii_case(&right)));
-            before = replaced
-                .min(before.saturating_add(1))
-                .min(above.saturating_add(1));
+            before = replaced.min(before.saturating_add(1)).min(above.saturating_add(1));
             diagonal = *above;
             next.push(before);
         }
@@ -61,13 +59,7 @@ mod tests {
     #[test]
     fn a_close_name_is_named_and_a_far_one_gets_the_list() {
         let known = ["origins", "options", "success"];
-        assert_eq!(
-            hint("orgins", known.into_iter()),
-            "; did you mean `origins`?"
-        );
-        assert_eq!(
-            hint("zzzzzz", known.into_iter()),
-            "; known here: `origins` `options` `success`"
-        );
+        assert_eq!(hint("orgins", known.into_iter()), "; did you mean `origins`?");
+        assert_eq!(hint("zzzzzz", known.into_iter()), "; known here: `origins` `options` `success`");
     }
 }

@@ -26,12 +26,7 @@ impl<'a> Node<'a> {
     /// The whole text, which must be one JSON value.
     pub(super) fn root(text: &'a str, faults: &'a Faults) -> Option<Node<'a>> {
         match serde_json::from_str::<&RawValue>(text) {
-            Ok(raw) => Some(Node {
-                faults,
-                raw: raw.get(),
-                at: String::new(),
-                depth: 0,
-            }),
+            Ok(raw) => Some(Node { faults, raw: raw.get(), at: String::new(), depth: 0 }),
             Err(error) => {
                 let (line, column) = (error.line(), error.column());
                 faults.add("", format!("not JSON at line {line}, column {column}"));
@@ -72,12 +67,7 @@ impl<'a> Node<'a> {
     }
 
     fn below(&self, token: impl fmt::Display, raw: &'a RawValue) -> Node<'a> {
-        Node {
-            faults: self.faults,
-            raw: raw.get(),
-            at: child(&self.at, token),
-            depth: self.depth.saturating_add(1),
-        }
+        Node { faults: self.faults, raw: raw.get(), at: child(&self.at, token), depth: self.depth.saturating_add(1) }
     }
 
     pub(super) fn is_object(&self) -> bool {
@@ -93,8 +83,7 @@ impl<'a> Node<'a> {
     }
 
     pub(super) fn is_number(&self) -> bool {
-        self.raw
-            .starts_with(|c: char| c == '-' || c.is_ascii_digit())
+        self.raw.starts_with(|c: char| c == '-' || c.is_ascii_digit())
     }
 
     pub(super) fn is_null(&self) -> bool {
@@ -150,11 +139,7 @@ impl<'a> Node<'a> {
             return self.fault("not a list that can be read");
         };
         self.bounded(items.len())?;
-        let read: Vec<Option<T>> = items
-            .into_iter()
-            .enumerate()
-            .map(|(i, raw)| read(&self.below(i, raw)))
-            .collect();
+        let read: Vec<Option<T>> = items.into_iter().enumerate().map(|(i, raw)| read(&self.below(i, raw))).collect();
         read.into_iter().collect()
     }
 
@@ -219,10 +204,7 @@ impl<'a> Node<'a> {
         let members = self.members()?;
         Some(Fields {
             node: self.clone(),
-            members: members
-                .into_iter()
-                .map(|(name, node)| (name, Some(node)))
-                .collect(),
+            members: members.into_iter().map(|(name, node)| (name, Some(node))).collect(),
             known: Vec::new(),
         })
     }
@@ -244,18 +226,11 @@ impl<'a> Fields<'a> {
     /// The field's value, if it is there.
     pub(super) fn take(&mut self, name: &'static str) -> Option<Node<'a>> {
         self.known.push(name);
-        self.members
-            .iter_mut()
-            .find(|(given, _)| given == name)
-            .and_then(|(_, node)| node.take())
+        self.members.iter_mut().find(|(given, _)| given == name).and_then(|(_, node)| node.take())
     }
 
     /// A field that must be there; `None`: a fault was recorded.
-    pub(super) fn req<T>(
-        &mut self,
-        name: &'static str,
-        read: impl FnOnce(&Node<'a>) -> Option<T>,
-    ) -> Option<T> {
+    pub(super) fn req<T>(&mut self, name: &'static str, read: impl FnOnce(&Node<'a>) -> Option<T>) -> Option<T> {
         match self.take(name) {
             Some(node) => read(&node),
             None => self.node.fault(format!("lacks the field `{name}`")),
@@ -285,11 +260,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A list that may be absent (then it is empty).
-    pub(super) fn list<T>(
-        &mut self,
-        name: &'static str,
-        read: impl Fn(&Node<'a>) -> Option<T>,
-    ) -> Option<Vec<T>> {
+    pub(super) fn list<T>(&mut self, name: &'static str, read: impl Fn(&Node<'a>) -> Option<T>) -> Option<Vec<T>> {
         self.or(name, Vec::new(), |node| node.list(read))
     }
 
@@ -338,16 +309,12 @@ mod tests {
         if let Some(node) = Node::root(text, &faults) {
             read(&node);
         }
-        faults
-            .into_list()
-            .into_iter()
-            .map(|f| format!("{}: {}", f.pointer, f.message))
-            .collect()
+        faults.into_list().into_iter().map(|f| format!("{}: {}", f.pointer, f.message)).collect()
     }
 
     #[test]
     fn broken_json_is_one_fault_with_its_line() {
-        let list = faults("{\n  \"a\": tru\n}", |_| ());
+        let list = faults("{\n  \"a\": trux\n}", |_| ());
         assert_eq!(list.len(), 1);
         assert!(list[0].starts_with(": not JSON at line 2"), "{list:?}");
     }
@@ -367,10 +334,7 @@ mod tests {
             assert_eq!(fields.req("name", Node::any_text).as_deref(), Some("x"));
             fields.end();
         });
-        assert_eq!(
-            list,
-            ["/nam~1e: unknown field `nam/e`; did you mean `name`?"]
-        );
+        assert_eq!(list, ["/nam~1e: unknown field `nam/e`; did you mean `name`?"]);
     }
 
     #[test]

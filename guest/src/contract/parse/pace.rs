@@ -39,9 +39,7 @@ pub(super) fn pace(node: &Node<'_>) -> Option<Pace> {
     let max_hint = fields.opt("max_hint", duration);
     let spread = fields.or("spread", unset.spread, ratio);
     let throttle_steps = fields.or("throttle_steps", unset.throttle_steps, count);
-    let escalate = fields.or("on_hint_past_deadline", false, |node| {
-        word(node, &[("clip", false), ("escalate", true)])
-    });
+    let escalate = fields.or("on_hint_past_deadline", false, |node| word(node, &[("clip", false), ("escalate", true)]));
     fields.end();
     Some(Pace {
         first_delay: first_delay?,
@@ -59,8 +57,7 @@ pub(super) fn pace(node: &Node<'_>) -> Option<Pace> {
 }
 
 fn count(node: &Node<'_>) -> Option<u32> {
-    node.whole(BUDGET_MAX.into())
-        .and_then(|n| u32::try_from(n).ok())
+    node.whole(BUDGET_MAX.into()).and_then(|n| u32::try_from(n).ok())
 }
 
 /// The four limits, which stand as defaults and as ceilings.
@@ -108,10 +105,7 @@ const MAX_EXTENSIONS: u32 = 1;
 
 /// The limits of a contract that states none.
 pub(super) fn no_limits() -> Limits {
-    Limits {
-        max_extensions: MAX_EXTENSIONS,
-        ..Limits::default()
-    }
+    Limits { max_extensions: MAX_EXTENSIONS, ..Limits::default() }
 }
 
 fn extension(node: &Node<'_>) -> Option<ExtensionSpec> {
@@ -121,10 +115,5 @@ fn extension(node: &Node<'_>) -> Option<ExtensionSpec> {
     let failures = fields.or("failures", 0, count);
     let throttles = fields.or("throttles", 0, count);
     fields.end();
-    Some(ExtensionSpec {
-        time: time?,
-        requests: requests?,
-        failures: failures?,
-        throttles: throttles?,
-    })
+    Some(ExtensionSpec { time: time?, requests: requests?, failures: failures?, throttles: throttles? })
 }

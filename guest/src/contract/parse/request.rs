@@ -4,15 +4,15 @@ use alloc::{boxed::Box, collections::BTreeMap, format, string::String, vec::Vec}
 
 use super::{
     fields::{
-        duration, header_key, header_name, header_value, method, name, opt_place, place,
-        place_only, sentence, short, url, word,
+        duration, header_key, header_name, header_value, method, name, opt_place, place, place_only, sentence, short,
+        url, word,
     },
     node::{Fields, Node},
 };
 use crate::{
     contract::{
-        AddressSpec, BodyKind, CredentialSpec, Effects, EffectsKind, Follow, FollowTarget, Origin,
-        OtherRequest, Price, RequestSpec,
+        AddressSpec, BodyKind, CredentialSpec, Effects, EffectsKind, Follow, FollowTarget, Origin, OtherRequest, Price,
+        RequestSpec,
     },
     limits::URL_BYTES_MAX,
     url::parse_origin,
@@ -54,40 +54,27 @@ pub(super) fn request(node: &Node<'_>) -> Option<RequestSpec> {
     })
 }
 
-const BODY_KINDS: &[(&str, BodyKind)] = &[
-    ("json", BodyKind::Json),
-    ("form", BodyKind::Form),
-    ("text", BodyKind::Text),
-];
+const BODY_KINDS: &[(&str, BodyKind)] = &[("json", BodyKind::Json), ("form", BodyKind::Form), ("text", BodyKind::Text)];
 
 fn address(fields: &mut Fields<'_>) -> Option<AddressSpec> {
     match (fields.take("url"), fields.take("url_from")) {
         (Some(template), None) => url(&template).map(AddressSpec::Template),
-        (None, Some(from)) if from.is_text() => {
-            word(&from, &[("opening", ())]).map(|()| AddressSpec::From(None))
-        }
+        (None, Some(from)) if from.is_text() => word(&from, &[("opening", ())]).map(|()| AddressSpec::From(None)),
         (None, Some(from)) => place_only(&from).map(|place| AddressSpec::From(Some(place))),
         (Some(_), Some(from)) => from.fault("stands beside `url`; give one of them"),
-        (None, None) => fields
-            .node()
-            .fault("has no address: give `url` or `url_from` (D28: it is never guessed)"),
+        (None, None) => fields.node().fault("has no address: give `url` or `url_from` (D28: it is never guessed)"),
     }
 }
 
 fn headers(fields: &mut Fields<'_>) -> Option<BTreeMap<String, String>> {
-    fields.or("headers", BTreeMap::new(), |node| {
-        node.map(header_key, header_value)
-    })
+    fields.or("headers", BTreeMap::new(), |node| node.map(header_key, header_value))
 }
 
 /// A body's template; unlike other texts it may hold line breaks.
 fn body(node: &Node<'_>) -> Option<String> {
     let text = node.any_text()?;
     if text.len() > BODY_MAX {
-        return node.fault(format!(
-            "has {} bytes, at most {BODY_MAX} are allowed",
-            text.len()
-        ));
+        return node.fault(format!("has {} bytes, at most {BODY_MAX} are allowed", text.len()));
     }
     Some(text)
 }
@@ -99,17 +86,10 @@ fn credential(node: &Node<'_>) -> Option<CredentialSpec> {
         // `Bearer ` ends in the space that separates it from the credential.
         let text = node.any_text()?;
         let visible = text.chars().all(|c| c == ' ' || c.is_ascii_graphic());
-        if visible && text.len() <= 64 {
-            Some(text)
-        } else {
-            node.fault("must be short visible ASCII")
-        }
+        if visible && text.len() <= 64 { Some(text) } else { node.fault("must be short visible ASCII") }
     });
     fields.end();
-    Some(CredentialSpec {
-        header: header?,
-        prefix: prefix?,
-    })
+    Some(CredentialSpec { header: header?, prefix: prefix? })
 }
 
 /// `{method, url, headers, body, credential, effect, idempotency {header}}` (D36).
@@ -142,21 +122,11 @@ pub(super) fn other(node: &Node<'_>) -> Option<OtherRequest> {
 pub(super) fn effects(node: &Node<'_>) -> Option<Effects> {
     let mut fields = node.fields()?;
     let kind = fields.req("kind", |node| {
-        word(
-            node,
-            &[
-                ("none", EffectsKind::None),
-                ("bills", EffectsKind::Bills),
-                ("changes", EffectsKind::Changes),
-            ],
-        )
+        word(node, &[("none", EffectsKind::None), ("bills", EffectsKind::Bills), ("changes", EffectsKind::Changes)])
     });
     let known = fields.req("known", sentence);
     fields.end();
-    Some(Effects {
-        kind: kind?,
-        known: known?,
-    })
+    Some(Effects { kind: kind?, known: known? })
 }
 
 pub(super) fn origin(node: &Node<'_>) -> Option<Origin> {
@@ -164,10 +134,7 @@ pub(super) fn origin(node: &Node<'_>) -> Option<Origin> {
     let origin = fields.req("origin", bare_origin);
     let allow_private = fields.or("allow_private", false, Node::bool);
     fields.end();
-    Some(Origin {
-        origin: origin?,
-        allow_private: allow_private?,
-    })
+    Some(Origin { origin: origin?, allow_private: allow_private? })
 }
 
 /// `scheme://host[:port]` and nothing else.
@@ -204,17 +171,12 @@ pub(super) fn follow<'a>(
     let target = match (address, parts) {
         (Some(Some(place)), Some(None)) => Some(FollowTarget::Address(place)),
         (Some(None), Some(Some(parts))) if !parts.is_empty() => Some(FollowTarget::Parts(parts)),
-        (Some(_), Some(_)) => {
-            node.fault("needs exactly one of `at`, `header`, `id_parts` (not empty)")
-        }
+        (Some(_), Some(_)) => node.fault("needs exactly one of `at`, `header`, `id_parts` (not empty)"),
         _ => None,
     };
     let contract = fields.opt("contract", |node| stage(node).map(Box::new));
     fields.end();
-    Some(Follow {
-        target: target?,
-        contract: contract?,
-    })
+    Some(Follow { target: target?, contract: contract? })
 }
 
 /// `{per_request, currency, source?}`.
@@ -225,10 +187,7 @@ pub(super) fn price(node: &Node<'_>) -> Option<Price> {
     let source = fields.opt("source", sentence);
     fields.end();
     source?;
-    Some(Price {
-        per_request_micros: per_request?,
-        currency: currency?,
-    })
+    Some(Price { per_request_micros: per_request?, currency: currency? })
 }
 
 /// Decimal text with at most six places, in millionths.
@@ -239,9 +198,7 @@ fn micros(node: &Node<'_>) -> Option<u64> {
     let text = node.any_text()?;
     match decimal_micros(&text) {
         Some(micros) => Some(micros),
-        None => node.fault(format!(
-            "`{text}` is not a decimal text with at most six places, as `0.01`"
-        )),
+        None => node.fault(format!("`{text}` is not a decimal text with at most six places, as `0.01`")),
     }
 }
 
@@ -252,23 +209,14 @@ fn decimal_micros(text: &str) -> Option<u64> {
         return None;
     }
     let missing = u32::try_from(6_usize.checked_sub(part.len())?).ok()?;
-    let part = part
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(10_u64.checked_pow(missing)?)?;
-    whole
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(1_000_000)?
-        .checked_add(part)
+    let part = part.parse::<u64>().ok()?.checked_mul(10_u64.checked_pow(missing)?)?;
+    whole.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(part)
 }
 
 /// Headers of an answer, as an object or, where one stands twice, a list of pairs.
 pub(super) fn answer_headers(node: &Node<'_>) -> Option<Vec<(String, String)>> {
     if node.is_object() {
-        return node
-            .map(header_key, header_line)
-            .map(|map| map.into_iter().collect());
+        return node.map(header_key, header_line).map(|map| map.into_iter().collect());
     }
     node.list(|pair| {
         let texts = pair.list(|n| Some(n.clone()))?;
@@ -294,23 +242,10 @@ mod tests {
 
     #[test]
     fn prices_lose_no_digit() {
-        for (text, micros) in [
-            ("0.01", 10_000),
-            ("1", 1_000_000),
-            ("12.000001", 12_000_001),
-            ("0", 0),
-        ] {
+        for (text, micros) in [("0.01", 10_000), ("1", 1_000_000), ("12.000001", 12_000_001), ("0", 0)] {
             assert_eq!(decimal_micros(text), Some(micros), "{text}");
         }
-        for bad in [
-            "",
-            ".1",
-            "1.",
-            "-1",
-            "1e3",
-            "0.0000001",
-            "99999999999999999999",
-        ] {
+        for bad in ["", ".1", "1.", "-1", "1e3", "0.0000001", "99999999999999999999"] {
             assert_eq!(decimal_micros(bad), None, "{bad}");
         }
     }

@@ -15,9 +15,7 @@ pub(super) fn rule(node: &Node<'_>) -> Option<Rule> {
     let mut fields = node.fields()?;
     let when = fields.or("when", When::default(), when);
     let then = match (fields.take("then"), fields.take("map")) {
-        (Some(then), None) if then.is_object() => {
-            then.fault("must be an outcome; a table of words is `map` beside it")
-        }
+        (Some(then), None) if then.is_object() => then.fault("must be an outcome; a table of words is `map` beside it"),
         (Some(then), None) => outcome(&then).map(Then::Outcome),
         (None, Some(map)) => word_map(&map).map(Then::Map),
         (Some(_), Some(map)) => map.fault("stands beside `then`; give one of them"),
@@ -25,11 +23,7 @@ pub(super) fn rule(node: &Node<'_>) -> Option<Rule> {
     };
     let source = fields.opt("source", sentence);
     fields.end();
-    Some(Rule {
-        when: when?,
-        then: then?,
-        source: source?,
-    })
+    Some(Rule { when: when?, then: then?, source: source? })
 }
 
 fn word_map(node: &Node<'_>) -> Option<WordMap> {
@@ -40,13 +34,7 @@ fn word_map(node: &Node<'_>) -> Option<WordMap> {
     let other = fields.opt("other", outcome);
     let fold = fields.or("fold", false, Node::bool);
     fields.end();
-    Some(WordMap {
-        place: place?,
-        values: values?,
-        missing: missing?,
-        other: other?,
-        fold: fold?,
-    })
+    Some(WordMap { place: place?, values: values?, missing: missing?, other: other?, fold: fold? })
 }
 
 /// A condition: all that is given must hold.
@@ -59,14 +47,7 @@ pub(super) fn when(node: &Node<'_>) -> Option<When> {
     let after = fields.opt("after", after);
     let not = fields.list("not", when);
     fields.end();
-    Some(When {
-        code: code?,
-        tests: tests?,
-        array: array?,
-        ctx: ctx?,
-        after: after?,
-        not: not?,
-    })
+    Some(When { code: code?, tests: tests?, array: array?, ctx: ctx?, after: after?, not: not? })
 }
 
 fn array(fields: &mut Fields<'_>) -> Option<Option<ArrayTest>> {
@@ -84,11 +65,7 @@ fn array(fields: &mut Fields<'_>) -> Option<Option<ArrayTest>> {
     if tests.is_empty() {
         return node.fault("tests nothing of its elements");
     }
-    Some(Some(ArrayTest {
-        at: at?,
-        all,
-        tests,
-    }))
+    Some(Some(ArrayTest { at: at?, all, tests }))
 }
 
 fn after(node: &Node<'_>) -> Option<After> {
@@ -97,11 +74,7 @@ fn after(node: &Node<'_>) -> Option<After> {
     let format = fields.req("format", time_format);
     let ctx = fields.req("ctx", name);
     fields.end();
-    Some(After {
-        place: place?,
-        format: format?,
-        ctx: ctx?,
-    })
+    Some(After { place: place?, format: format?, ctx: ctx? })
 }
 
 /// `200`, `"2xx"`, `"200-204"`, or a list of these.
@@ -117,28 +90,17 @@ fn codes(node: &Node<'_>) -> Option<Vec<(u16, u16)>> {
 }
 
 fn code(node: &Node<'_>) -> Option<(u16, u16)> {
-    let text: String = if node.is_number() {
-        node.raw().into()
-    } else {
-        node.any_text()?
-    };
+    let text: String = if node.is_number() { node.raw().into() } else { node.any_text()? };
     match code_range(&text) {
         Some((low, high)) if CODES.0 <= low && low <= high && high <= CODES.1 => Some((low, high)),
-        Some(_) => node.fault(format!(
-            "`{text}`: a status is from {} to {}, the lower one first",
-            CODES.0, CODES.1
-        )),
-        None => node.fault(format!(
-            "`{text}` is not a status: write 200, \"2xx\" or \"200-204\""
-        )),
+        Some(_) => node.fault(format!("`{text}`: a status is from {} to {}, the lower one first", CODES.0, CODES.1)),
+        None => node.fault(format!("`{text}` is not a status: write 200, \"2xx\" or \"200-204\"")),
     }
 }
 
 fn code_range(text: &str) -> Option<(u16, u16)> {
     let number = |text: &str| -> Option<u16> {
-        (text.len() == 3 && text.bytes().all(|b| b.is_ascii_digit()))
-            .then(|| text.parse().ok())
-            .flatten()
+        (text.len() == 3 && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok()).flatten()
     };
     if let Some(class) = text.strip_suffix("xx") {
         let low = number(&format!("{class}00"))?;
@@ -161,11 +123,7 @@ pub(super) fn consistency(node: &Node<'_>) -> Option<Consistency> {
     if must.is_empty() && must_not.is_empty() {
         return node.fault("demands nothing: give `must` or `must_not`");
     }
-    Some(Consistency {
-        when: condition?,
-        must,
-        must_not,
-    })
+    Some(Consistency { when: condition?, must, must_not })
 }
 
 #[cfg(test)]
@@ -177,18 +135,7 @@ mod tests {
         assert_eq!(code_range("200"), Some((200, 200)));
         assert_eq!(code_range("5xx"), Some((500, 599)));
         assert_eq!(code_range("200-204"), Some((200, 204)));
-        for bad in [
-            "",
-            "2",
-            "2000",
-            "xx",
-            "20x",
-            "200-",
-            "-1",
-            "2.0",
-            "200-204-208",
-            "+20",
-        ] {
+        for bad in ["", "2", "2000", "xx", "20x", "200-", "-1", "2.0", "200-204-208", "+20"] {
             assert_eq!(code_range(bad), None, "{bad}");
         }
     }

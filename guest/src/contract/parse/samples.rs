@@ -20,21 +20,11 @@ pub(super) fn sample(node: &Node<'_>) -> Option<Sample> {
     let name = fields.req("name", short);
     let answer = fields.req("answer", answer);
     let ctx = fields.or("ctx", BTreeMap::new(), facts);
-    let job = fields.or("job", BTreeMap::new(), |node| {
-        node.map(name_key, |n| line(n, NAME_BYTES_MAX))
-    });
+    let job = fields.or("job", BTreeMap::new(), |node| node.map(name_key, |n| line(n, NAME_BYTES_MAX)));
     let expect = fields.req("expect", expect);
     fields.end();
     let (status, headers, body) = answer?;
-    Some(Sample {
-        name: name?,
-        status,
-        headers,
-        body,
-        ctx: ctx?,
-        job: job?,
-        expect: expect?,
-    })
+    Some(Sample { name: name?, status, headers, body, ctx: ctx?, job: job?, expect: expect? })
 }
 
 type Answer = (u16, Vec<(String, String)>, Option<String>);
@@ -64,21 +54,13 @@ fn expect(node: &Node<'_>) -> Option<String> {
         return Some(given);
     }
     let outcomes = Outcome::ALL.iter().map(|o| o.as_str());
-    let hint = near::hint(
-        &given,
-        outcomes.chain(Reason::ALL.iter().map(|r| r.as_str())),
-    );
-    node.fault(format!(
-        "`{given}` is neither an outcome nor a reason{hint}"
-    ))
+    let hint = near::hint(&given, outcomes.chain(Reason::ALL.iter().map(|r| r.as_str())));
+    node.fault(format!("`{given}` is neither an outcome nor a reason{hint}"))
 }
 
 /// `{reason: [kept options]}` (D33).
 pub(super) fn options(node: &Node<'_>) -> Option<BTreeMap<Reason, Vec<OptionKind>>> {
-    let kinds: Vec<(&str, OptionKind)> = OptionKind::ALL
-        .iter()
-        .map(|kind| (kind.as_str(), *kind))
-        .collect();
+    let kinds: Vec<(&str, OptionKind)> = OptionKind::ALL.iter().map(|kind| (kind.as_str(), *kind)).collect();
     let mut out = Some(BTreeMap::new());
     for (reason, kept) in node.members()? {
         let known = Reason::from_word(&reason);
