@@ -1,6 +1,6 @@
 //! `answered` and `unanswered`: from an observation, or a fault, to an end or to the next wait.
 
-use alloc::{format, string::String};
+use alloc::{collections::BTreeMap, format, string::String};
 
 use crate::{
     api::{Action, Ending, Exchange, Phase, Reason, Refusal, RefusalKind, Settlement, TransportFault},
@@ -44,7 +44,10 @@ pub(crate) fn answered(s: &mut Step<'_>, attempt: u32, observation: &Observation
         fault: observation.incomplete,
         sent_at: Some(observation.sent_at),
         at: s.at,
-        request_id: observation.request_id.as_deref().map(|id| provider_text::clean(id, limits::PROVIDER_TEXT_BYTES_MAX)),
+        request_id: observation
+            .request_id
+            .as_deref()
+            .map(|id| provider_text::clean(id, limits::PROVIDER_TEXT_BYTES_MAX)),
     });
     if let Some(fault) = observation.incomplete {
         return Ok(incomplete(s, observation, fault));
@@ -67,7 +70,8 @@ pub(crate) fn unanswered(s: &mut Step<'_>, attempt: u32, fault: TransportFault) 
         Phase::Polling { since, .. } => Some(since),
         _ => None,
     };
-    s.r.last_exchange = Some(Exchange { attempt, status: None, fault: Some(fault), sent_at, at: s.at, request_id: None });
+    s.r.last_exchange =
+        Some(Exchange { attempt, status: None, fault: Some(fault), sent_at, at: s.at, request_id: None });
     let led = faulted(s, fault);
     conclude(s, led, 1, Budget::Failure, &Guidance::default())
 }
@@ -241,8 +245,9 @@ fn take_address(s: &mut Step<'_>, observation: &Observation) -> Result<(), Reaso
             Err(Reason::IntegrationFailure)
         }
         Some(Named::Address { url, sha256, secret }) => {
-            s.r.address =
-                Some(Address { url: url.clone(), sha256: sha256.clone(), secret: *secret, template: false });
+            s.r.address = Some(Address { url: url.clone(), sha256: sha256.clone(), secret: *secret, template: false });
+            // An entity tag belongs to the address that it came from.
+            s.r.etag = None;
             Ok(())
         }
         Some(Named::Refused { why }) => {
@@ -294,7 +299,7 @@ fn address_id(r: &Record) -> String {
 fn take_parts(
     s: &mut Step<'_>,
     next: &Contract,
-    places: &alloc::collections::BTreeMap<String, Place>,
+    places: &BTreeMap<String, Place>,
     observation: &Observation,
 ) -> Result<String, Reason> {
     let mut job = s.r.job.clone();

@@ -164,16 +164,34 @@ pub struct PlanCredential {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Action {
     /// A request is due: take a lease.
-    Due { attempt: u32 },
+    Due {
+        attempt: u32,
+    },
     /// Paid for: send this request now.
-    Send { attempt: u32, timeout_ms: u64 },
-    Sleep { until: Instant, source: DelaySource },
+    Send {
+        attempt: u32,
+        timeout_ms: u64,
+    },
+    Sleep {
+        until: Instant,
+        source: DelaySource,
+    },
     /// Rest until a person approves exactly this attempt (D41).
-    AskApproval { attempt: u32 },
-    Escalate { reason: Reason, options: Vec<OptionKind> },
-    Settle { settlement: Settlement },
+    AskApproval {
+        attempt: u32,
+    },
+    Escalate {
+        reason: Reason,
+        options: Vec<OptionKind>,
+    },
+    Settle {
+        settlement: Settlement,
+    },
     /// Nothing to do; look again at this instant, if one is given.
-    Rest { until: Option<Instant>, why: String },
+    Rest {
+        until: Option<Instant>,
+        why: String,
+    },
 }
 
 /// How a wait ended well (D32), and what that permits (D11).
@@ -212,12 +230,26 @@ pub struct Transition {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Phase {
-    Waiting { next_poll_at: Instant, source: DelaySource },
-    Asking { attempt: u32 },
+    Waiting {
+        next_poll_at: Instant,
+        source: DelaySource,
+    },
+    Asking {
+        attempt: u32,
+    },
     /// Written before the request leaves.
-    Polling { attempt: u32, since: Instant, fence: u64, lease_expires_at: Instant },
-    Escalated { reason: Reason },
-    Settled { settlement: Settlement },
+    Polling {
+        attempt: u32,
+        since: Instant,
+        fence: u64,
+        lease_expires_at: Instant,
+    },
+    Escalated {
+        reason: Reason,
+    },
+    Settled {
+        settlement: Settlement,
+    },
 }
 
 /// Used of allowed.

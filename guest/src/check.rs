@@ -9,8 +9,7 @@ use crate::{
     api::{Answer, Build, ContractSummary, Fault, Observed, Refusal, RefusalKind},
     classify::{self, Judged, Known},
     contract::{self, AddressSpec, Approval, Contract, EffectsKind, check, parse},
-    digest, entry, guidance, limits, observation,
-    observe, options,
+    digest, entry, guidance, limits, observation, observe, options,
     record::{self, Record},
     samples, step,
     url::Url,
@@ -96,7 +95,7 @@ pub fn observe(contract: &str, record: Option<&str>, answer: &Answer) -> Result<
     let text = contract;
     let contract = step::contract(text)?;
     let Some(record) = record else {
-        let base = contract.origins.first().and_then(|o| Url::parse(&format!("{}/", o.origin)).ok());
+        let base = contract.submit.as_ref().and_then(|submit| Url::parse(&submit.url).ok());
         return Ok(observe::observe(&contract, base.as_ref(), answer));
     };
     let record = Record::parse(record)?;

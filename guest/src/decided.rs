@@ -1,12 +1,12 @@
 //! A person's decisions, and an agent's proposals (D33, D34, D38 to D41). The order: same id · settled · revision ·
 //! option in today's table · not the opener's agent · ceilings · leaves something to spend · apply · delay.
 
-use alloc::{format, string::String};
+use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
 use crate::{
     api::{
-        Action, Decision, DecisionWhat, DelaySource, Ending, Extension, Fault, OptionKind, Phase, Proposal, Reason, Refusal,
-        RefusalKind, Renewal, Settlement,
+        Action, Decision, DecisionWhat, DelaySource, Ending, Extension, Fault, OptionKind, Phase, Proposal, Reason,
+        Refusal, RefusalKind, Renewal, Settlement,
     },
     contract::{Approval, Contract, EffectsKind},
     delay, digest, limits, machine, open, options,
@@ -43,7 +43,10 @@ pub(crate) fn amending(record: &Record, contract: &Contract, digest: &str, decis
         return Ok(());
     };
     if named != digest {
-        return refuse(RefusalKind::ContractMismatch, format!("the decision names the contract {named}, this text has {digest}"));
+        return refuse(
+            RefusalKind::ContractMismatch,
+            format!("the decision names the contract {named}, this text has {digest}"),
+        );
     }
     if record.contract_id != contract.id {
         return refuse(
@@ -158,7 +161,9 @@ fn check_person(s: &Step<'_>, decision: &Decision) -> Result<(), Refusal> {
 fn act(s: &mut Step<'_>, decision: &Decision) -> Result<Next, Refusal> {
     match &decision.what {
         DecisionWhat::Extend { extension, done } => {
-            if matches!(s.r.phase, Phase::Escalated { reason: Reason::NeedsAction }) && done.as_ref().is_none_or(|d| d.trim().is_empty()) {
+            if matches!(s.r.phase, Phase::Escalated { reason: Reason::NeedsAction })
+                && done.as_ref().is_none_or(|d| d.trim().is_empty())
+            {
                 return refuse(RefusalKind::InvalidEvent, "`extend` after `needs_action` states what was done (D33)");
             }
             extend(s, extension)?;
@@ -171,16 +176,13 @@ fn act(s: &mut Step<'_>, decision: &Decision) -> Result<Next, Refusal> {
             go_on(s)
         }
         DecisionWhat::AcceptResult => {
-            let settlement = Settlement {
-                ending: Ending::Accepted,
-                results: s.r.results.clone(),
-                actions: s.r.actions.clone(),
-            };
+            let settlement =
+                Settlement { ending: Ending::Accepted, results: s.r.results.clone(), actions: s.r.actions.clone() };
             Ok(s.settle(settlement))
         }
         DecisionWhat::Hold { until } => hold(s, *until),
         DecisionWhat::Close => {
-            let settlement = Settlement { ending: Ending::Closed, results: alloc::vec![], actions: alloc::vec![] };
+            let settlement = Settlement { ending: Ending::Closed, results: Vec::new(), actions: Vec::new() };
             Ok(s.settle(settlement))
         }
         DecisionWhat::Cancel { extension } => {
@@ -231,7 +233,10 @@ fn carry(s: &mut Step<'_>, extension: Option<&Extension>) -> Result<(), Refusal>
 /// Raises limits by what is granted, after every check; nothing is raised if one fails.
 fn extend(s: &mut Step<'_>, wanted: &Extension) -> Result<(), Refusal> {
     let Some(most) = most(s) else {
-        return refuse(RefusalKind::NotOffered, "no extension is left: amounts are unset, spent, or at a ceiling (D34, D38)");
+        return refuse(
+            RefusalKind::NotOffered,
+            "no extension is left: amounts are unset, spent, or at a ceiling (D34, D38)",
+        );
     };
     for (name, amount, most) in [
         ("time_ms", wanted.time_ms, most.time_ms),
@@ -240,7 +245,10 @@ fn extend(s: &mut Step<'_>, wanted: &Extension) -> Result<(), Refusal> {
         ("throttles", u64::from(wanted.throttles), u64::from(most.throttles)),
     ] {
         if amount > most {
-            return refuse(RefusalKind::OverCeiling, format!("`{name}` of {amount} is more than the {most} that one extension may add now"));
+            return refuse(
+                RefusalKind::OverCeiling,
+                format!("`{name}` of {amount} is more than the {most} that one extension may add now"),
+            );
         }
     }
     let r = &s.r;
@@ -281,9 +289,10 @@ fn useful(r: &Record, wanted: &Extension, deadline_at: Instant, at: Instant) -> 
         Some(useful) if useful <= at => {
             refuse(RefusalKind::InvalidEvent, "`useful_until` has passed: an extension must name a new one (D17)")
         }
-        Some(useful) if wanted.useful_until.is_none() && deadline_at > r.deadline_at && deadline_at > useful => {
-            refuse(RefusalKind::InvalidEvent, format!("the new deadline would pass `useful_until` ({useful}): name a new one (D17)"))
-        }
+        Some(useful) if wanted.useful_until.is_none() && deadline_at > r.deadline_at && deadline_at > useful => refuse(
+            RefusalKind::InvalidEvent,
+            format!("the new deadline would pass `useful_until` ({useful}): name a new one (D17)"),
+        ),
         other => Ok(other),
     }
 }
@@ -321,12 +330,13 @@ fn amend(s: &mut Step<'_>, contract: &str, extension: Option<&Extension>) -> Res
         match request::address_from_template(stage, &s.r.job, &s.r.ctx) {
             Ok(Some(address)) => s.r.address = Some(address),
             Ok(None) => {}
-            Err(why) => return refuse(RefusalKind::InvalidContract, format!("the status address can't be built: {why}")),
+            Err(why) => {
+                return refuse(RefusalKind::InvalidContract, format!("the status address can't be built: {why}"));
+            }
         }
     }
     s.r.contract_digest = contract.into();
-    s.r.approval_per_request |=
-        stage.approval == Approval::PerRequest || stage.effects.kind != EffectsKind::None;
+    s.r.approval_per_request |= stage.approval == Approval::PerRequest || stage.effects.kind != EffectsKind::None;
     s.r.backoff_n = 0;
     carry(s, extension)?;
     go_on(s)
@@ -363,11 +373,11 @@ fn hold(s: &mut Step<'_>, until: Instant) -> Result<Next, Refusal> {
 /// `submission_unknown`: the job was found.
 fn adopt(
     s: &mut Step<'_>,
-    job: &alloc::collections::BTreeMap<String, String>,
+    job: &BTreeMap<String, String>,
     address: Option<&str>,
     extension: Option<&Extension>,
 ) -> Result<Next, Refusal> {
-    let mut faults: alloc::vec::Vec<Fault> = alloc::vec![];
+    let mut faults: Vec<Fault> = Vec::new();
     open::check_job(s.contract, job, "/what/adopt/job", &mut faults);
     if let Some(first) = faults.first() {
         let message = first.message.clone();
@@ -408,7 +418,10 @@ pub(crate) fn propose(s: &mut Step<'_>, proposal: &Proposal) -> Result<Next, Ref
         }
     }
     if proposal.why.len() > limits::WHY_BYTES_MAX || proposal.expected_effect.len() > limits::WHY_BYTES_MAX {
-        return refuse(RefusalKind::InvalidEvent, format!("a proposal's texts hold at most {} bytes", limits::WHY_BYTES_MAX));
+        return refuse(
+            RefusalKind::InvalidEvent,
+            format!("a proposal's texts hold at most {} bytes", limits::WHY_BYTES_MAX),
+        );
     }
     if s.r.proposals.iter().any(|known| known.id == proposal.id) {
         return Ok(Next::Rest { until: s.r.next_at(), why: "proposed already".into() });

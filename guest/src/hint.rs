@@ -250,9 +250,12 @@ mod tests {
         let twice = Seen::Repeated(Vec::from([String::from("5"), String::from("5")]));
         assert_eq!(read(HintUnit::S, twice), Reading::Rejected("stands twice"));
         assert_eq!(read(HintUnit::S, Seen::Null), Reading::None);
-        for seen in
-            [Seen::Bool(true), Seen::Array(1), Seen::Object(0), Seen::Long { bytes: 300, sha256: String::new() }]
-        {
+        for seen in [
+            Seen::Bool(true),
+            Seen::Array(1),
+            Seen::Object(0),
+            Seen::Long { bytes: 300, sha256: String::new(), number: false },
+        ] {
             assert!(is_rejected(read(HintUnit::S, seen)));
         }
     }

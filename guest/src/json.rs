@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     api::{Answer, Event, Opening, Refusal},
-    check, digest, limits, machine, notice, open, record, request, time::Instant, verify,
+    check, digest, limits, machine, notice, open, record, request,
+    time::Instant,
+    verify,
 };
 
 #[derive(Deserialize)]
@@ -22,6 +24,21 @@ struct OfOpening {
     contract: String,
     opening: Opening,
     at: Instant,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfJob {
+    contract: String,
+    opening: Opening,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfRejoining {
+    contract: String,
+    record: String,
+    opening: Opening,
 }
 
 #[derive(Deserialize)]
@@ -67,8 +84,20 @@ struct OfRead {
 struct OfNothing {}
 
 /// The functions that [`call`] knows.
-pub const FUNCTIONS: &[&str] =
-    &["about", "check_contract", "notice", "observe", "open", "read", "request", "step", "try_answer", "verify"];
+pub const FUNCTIONS: &[&str] = &[
+    "about",
+    "check_contract",
+    "job",
+    "notice",
+    "observe",
+    "open",
+    "read",
+    "rejoin",
+    "request",
+    "step",
+    "try_answer",
+    "verify",
+];
 
 /// Calls `function` with `input` (JSON text) and gives its result as JSON text.
 ///
@@ -87,6 +116,14 @@ pub fn call(function: &str, input: &str) -> Result<String, String> {
         "open" => {
             let input: OfOpening = read_input(input)?;
             answer(open::open(&input.contract, &input.opening, input.at))
+        }
+        "job" => {
+            let input: OfJob = read_input(input)?;
+            answer(open::job(&input.contract, &input.opening))
+        }
+        "rejoin" => {
+            let input: OfRejoining = read_input(input)?;
+            answer(open::rejoin(&input.contract, &input.record, &input.opening))
         }
         "request" => {
             let input: OfRecord = read_input(input)?;
@@ -115,7 +152,10 @@ pub fn call(function: &str, input: &str) -> Result<String, String> {
         "verify" => write(&verify::verify(&read_input(input)?)),
         other => {
             let known = crate::step::names(FUNCTIONS.iter().copied());
-            Err(refusal(format!("there is no function `{}`; there are {known}", crate::provider_text::clean(other, 64))))
+            Err(refusal(format!(
+                "there is no function `{}`; there are {known}",
+                crate::provider_text::clean(other, 64)
+            )))
         }
     }
 }

@@ -16,16 +16,17 @@
 )]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 mod answer;
 pub mod api;
 pub mod backoff;
-mod bindings;
+pub mod bindings;
 pub mod check;
 pub mod classify;
 pub mod contract;
 mod decided;
-mod numbers;
 mod delay;
 pub mod digest;
 mod echoes;
@@ -37,6 +38,7 @@ pub mod limits;
 pub mod machine;
 mod named;
 pub mod notice;
+mod numbers;
 pub mod observation;
 pub mod observe;
 pub mod open;
@@ -54,6 +56,8 @@ mod rules;
 pub mod samples;
 mod step;
 mod story;
+#[cfg(test)]
+mod testing;
 pub mod time;
 pub mod url;
 pub mod verify;

@@ -52,3 +52,9 @@ const _: () = assert!(BODY_BYTES_MAX < 16 * 1024 * 1024 / 4);
 const _: () = assert!(INSTANT_MAX < FENCE_MAX);
 /// Open proposals that a record holds (D39).
 pub const PROPOSALS_MAX: usize = 8;
+/// Bytes of an observation; of an answer with more the body is too large to be judged (D14).
+pub const OBSERVATION_BYTES_MAX: usize = RECORD_BYTES_MAX / 2;
+/// Bytes of a number's text that an observation keeps.
+pub const NUMBER_BYTES_MAX: usize = 64;
+/// Values that are kept of a header that stands more than once.
+pub const REPEATED_MAX: usize = 4;

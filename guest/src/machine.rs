@@ -49,7 +49,9 @@ fn transition(s: &mut Step<'_>, what: &What) -> Result<Next, Refusal> {
     use Phase as P;
     use What as W;
     match (s.r.phase.clone(), what) {
-        (_, W::Opened { .. }) => Err(Refusal::new(RefusalKind::InvalidEvent, "an opening is made by `open`, not stepped")),
+        (_, W::Opened { .. }) => {
+            Err(Refusal::new(RefusalKind::InvalidEvent, "an opening is made by `open`, not stepped"))
+        }
 
         (P::Settled { .. }, W::Decided { decision }) => decided::after_the_end(s, decision),
         (P::Settled { .. }, W::Proposed { .. }) => Err(ended()),
@@ -77,7 +79,9 @@ fn transition(s: &mut Step<'_>, what: &What) -> Result<Next, Refusal> {
         {
             Ok(answer::unanswered(s, attempt, *fault))
         }
-        (_, W::Answered { attempt, fence, .. } | W::Unanswered { attempt, fence, .. }) => Ok(overtaken(s, *attempt, *fence)),
+        (_, W::Answered { attempt, fence, .. } | W::Unanswered { attempt, fence, .. }) => {
+            Ok(overtaken(s, *attempt, *fence))
+        }
 
         (phase, W::Paced { until }) => Ok(paced(s, &phase, *until)),
         (phase, W::Pushed { push }) => Ok(pushed(s, &phase, push)),
@@ -239,10 +243,9 @@ fn paced(s: &mut Step<'_>, phase: &Phase, until: Instant) -> Next {
 
 /// D45: a hint, never a verdict.
 fn pushed(s: &mut Step<'_>, phase: &Phase, push: &Push) -> Next {
-    let ours = push
-        .job
-        .as_ref()
-        .is_some_and(|job| *job == s.r.provider_job_id || s.r.followed.contains(job) || s.r.job.values().any(|p| p == job));
+    let ours = push.job.as_ref().is_some_and(|job| {
+        *job == s.r.provider_job_id || s.r.followed.contains(job) || s.r.job.values().any(|p| p == job)
+    });
     if !push.authentic || !ours {
         return Next::Note("a callback without the operation's secret, or for another job, was not used".into());
     }
@@ -253,7 +256,10 @@ fn pushed(s: &mut Step<'_>, phase: &Phase, push: &Push) -> Next {
         Phase::Polling { .. } if !s.r.push_waiting => {
             s.r.push_waiting = true;
             s.r.pushes = s.r.pushes.saturating_add(1);
-            Next::Save(Action::Rest { until: s.r.next_at(), why: "a callback is remembered for after this request".into() })
+            Next::Save(Action::Rest {
+                until: s.r.next_at(),
+                why: "a callback is remembered for after this request".into(),
+            })
         }
         Phase::Waiting { next_poll_at, .. } => match delay::pushed_time(s, *next_poll_at) {
             Some(earlier) => {
@@ -269,7 +275,10 @@ fn pushed(s: &mut Step<'_>, phase: &Phase, push: &Push) -> Next {
 /// D48: the operation goes on with another component; limits untouched.
 fn component_changed(s: &mut Step<'_>, phase: &Phase, component: &str) -> Result<Next, Refusal> {
     if !crate::open::is_digest(component) {
-        return Err(Refusal::new(RefusalKind::InvalidEvent, "a component is named by its SHA-256, 64 hexadecimal digits"));
+        return Err(Refusal::new(
+            RefusalKind::InvalidEvent,
+            "a component is named by its SHA-256, 64 hexadecimal digits",
+        ));
     }
     if s.r.component_digest == component {
         return Ok(rest(s.r.next_at(), "this component decides already"));
@@ -286,3 +295,6 @@ fn component_changed(s: &mut Step<'_>, phase: &Phase, component: &str) -> Result
         other => other,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -64,8 +64,7 @@ fn offered(contract: &Contract, r: &Record, at: Instant) -> Vec<NoticeOption> {
     options::offered(contract, r, at)
         .into_iter()
         .map(|option| {
-            let extension =
-                if option == OptionKind::Extend { options::extension(contract, r, at) } else { None };
+            let extension = if option == OptionKind::Extend { options::extension(contract, r, at) } else { None };
             NoticeOption {
                 option,
                 effect: options::effect(contract, r, option, at),
@@ -107,7 +106,10 @@ fn render(notice: &Notice, r: &Record) -> String {
             lines.push(format!("{name}: {at}"));
         }
     }
-    lines.push(format!("Elapsed time: {}", format_duration(notice.elapsed_ms.saturating_sub(notice.elapsed_ms.checked_rem(1000).unwrap_or(0)))));
+    lines.push(format!(
+        "Elapsed time: {}",
+        format_duration(notice.elapsed_ms.saturating_sub(notice.elapsed_ms.checked_rem(1000).unwrap_or(0)))
+    ));
     lines.push(format!("Status requests: {} of {}", notice.requests.used, notice.requests.max));
     lines.push(format!(
         "Failures: {} of {} · throttled: {} of {}",
@@ -116,7 +118,8 @@ fn render(notice: &Notice, r: &Record) -> String {
     lines.push(format!("Last exchange: {}", exchange(notice)));
     if let Some(reason) = notice.reason {
         lines.push(format!("Stopped because: {reason}"));
-        if reason == Reason::AuthorizationDenied && notice.last_exchange.as_ref().is_some_and(|e| e.status == Some(407)) {
+        if reason == Reason::AuthorizationDenied && notice.last_exchange.as_ref().is_some_and(|e| e.status == Some(407))
+        {
             lines.push("A proxy refused (407), not the provider".into());
         }
     }

@@ -73,8 +73,13 @@ pub enum Seen {
     /// The number's own text.
     Number(String),
     Text(String),
-    /// A text too long to keep.
-    Long { bytes: u64, sha256: String },
+    /// A text, or the text of a number, too long to keep.
+    Long {
+        bytes: u64,
+        sha256: String,
+        #[serde(default, skip_serializing_if = "is_false")]
+        number: bool,
+    },
     /// How many elements.
     Array(u64),
     /// How many members.
@@ -97,6 +102,9 @@ pub struct RefSeen {
     /// The origin, where it is an absolute URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
+    /// Its value is kept sealed, or not at all (D31).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub secret: bool,
 }
 
 /// A status address: what may be shown of it, and the digest of the whole.
@@ -111,6 +119,10 @@ pub enum Named {
     },
     /// Not a URL, another scheme, user information, or a foreign origin: neither used nor kept.
     Refused { why: String },
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The key of a place in [`Observation::values`].

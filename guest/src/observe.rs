@@ -19,13 +19,6 @@ use crate::{
     url::Url,
 };
 
-/// Bytes of an observation's text: half of what an entry may have. What a body brought beyond it is `too_large`.
-const OBSERVATION_BYTES_MAX: usize = limits::RECORD_BYTES_MAX / 2;
-/// Bytes of a JSON number's text that is kept whole.
-const NUMBER_BYTES_MAX: usize = 64;
-/// Lines of a header that stands more than once that are kept.
-const REPEATED_MAX: usize = 4;
-
 /// Reduces `answer` to what `contract`, the stage in force, names. `base` is the address asked, which a relative one is
 /// resolved against (D28). Of an exchange that did not complete only status, headers and request id count (D14).
 ///
@@ -34,7 +27,7 @@ pub fn observe(contract: &Contract, base: Option<&Url>, answer: &Answer) -> Obse
     let places = Places::of(contract);
     let (body, fact) = read_body(contract.reads, answer);
     let mut whole = Reduced::of(contract, base, answer, &places, body, fact.clone());
-    if whole.text().len() > OBSERVATION_BYTES_MAX {
+    if whole.text().len() > limits::OBSERVATION_BYTES_MAX {
         whole = Reduced::of(contract, base, answer, &places, Source::Nothing, unreadable(fact, "too_large"));
     }
     Observed { observation: whole.text(), kept: whole.kept }
@@ -215,6 +208,7 @@ impl<'a> Reader<'a> {
             empty: found.is_empty(),
             sha256: digest::sha256_hex(address.as_ref().map_or(text.as_str(), Url::as_str).as_bytes()),
             origin: address.map(|url| url.origin()),
+            secret: found.texts().iter().any(|text| self.is_secret(text)),
         }
     }
 
@@ -360,7 +354,7 @@ impl Found<'_> {
             Found::Repeated(lines) => Seen::Repeated(
                 lines
                     .iter()
-                    .take(REPEATED_MAX)
+                    .take(limits::REPEATED_MAX)
                     .map(|line| provider_text::clean(line, limits::VALUE_BYTES_MAX))
                     .collect(),
             ),
@@ -374,21 +368,21 @@ fn json(node: &Node<'_>) -> Seen {
     match node.kind() {
         Kind::Null => Seen::Null,
         Kind::Bool => Seen::Bool(node.boolean() == Some(true)),
-        Kind::Number if node.raw().len() > NUMBER_BYTES_MAX => long(node.raw()),
+        Kind::Number if node.raw().len() > limits::NUMBER_BYTES_MAX => long(node.raw(), true),
         Kind::Number => Seen::Number(node.raw().into()),
         // A text that is no Unicode (half of a surrogate pair) equals nothing that a contract can say.
-        Kind::Text => node.text().map_or_else(|| long(node.raw()), |text| bounded(&text)),
+        Kind::Text => node.text().map_or_else(|| long(node.raw(), false), |text| bounded(&text)),
         Kind::Array => Seen::Array(len),
         Kind::Object => Seen::Object(len),
     }
 }
 
 fn bounded(text: &str) -> Seen {
-    if text.len() > limits::VALUE_BYTES_MAX { long(text) } else { Seen::Text(text.into()) }
+    if text.len() > limits::VALUE_BYTES_MAX { long(text, false) } else { Seen::Text(text.into()) }
 }
 
-fn long(text: &str) -> Seen {
-    Seen::Long { bytes: size(text), sha256: digest::sha256_hex(text.as_bytes()) }
+fn long(text: &str, number: bool) -> Seen {
+    Seen::Long { bytes: size(text), sha256: digest::sha256_hex(text.as_bytes()), number }
 }
 
 fn size(text: &str) -> u64 {

@@ -1,6 +1,7 @@
 //! Opening: what is pinned, persisted first, and sensible (D1 to D6).
 
 use alloc::{
+    boxed::Box,
     collections::BTreeMap,
     format,
     string::{String, ToString},
@@ -12,8 +13,7 @@ use crate::{
     backoff,
     classify::{self, Judged, Known},
     contract::{Approval, Contract, CtxKind, EffectsKind, Outcome},
-    delay,
-    digest,
+    delay, digest,
     entry::Facts,
     guidance::{self, Guidance},
     limits,
@@ -60,8 +60,72 @@ pub fn open(contract: &str, opening: &Opening, at: Instant) -> Result<Transition
     } else {
         first_poll(&mut step, submission.as_ref())?
     };
-    let event = Event { at, what: What::Opened { opening: alloc::boxed::Box::new(opening.clone()) } };
+    let event = Event { at, what: What::Opened { opening: Box::new(opening.clone()) } };
     step.finish(None, event, next)
+}
+
+/// The job of an opening as one text (D4), before its limits are looked at.
+///
+/// # Errors
+/// `invalid_contract`, or `invalid_opening` where id parts or address are at fault.
+pub fn job(contract: &str, opening: &Opening) -> Result<String, Refusal> {
+    let contract = step::contract(contract)?;
+    let mut faults = Vec::new();
+    if !opening.submission_unknown {
+        check_job(&contract, &opening.job, "/job", &mut faults);
+    }
+    let submission = read_submission(opening, &mut faults);
+    let address = if faults.is_empty() { address(&contract, opening, submission.as_ref(), &mut faults) } else { None };
+    if !faults.is_empty() {
+        return Err(refused(faults));
+    }
+    Ok(provider_job_id(&contract, opening, address.as_ref()))
+}
+
+/// Opening again (D4): with the contract and the limits that were given the first time, the operation there is answers.
+///
+/// # Errors
+/// `contract_mismatch` or `invalid_opening`, naming the operation and what differs; `invalid_record`.
+pub fn rejoin(contract: &str, record: &str, opening: &Opening) -> Result<crate::api::Operation, Refusal> {
+    let known = Record::parse(record)?;
+    let id = &known.operation_id;
+    let again = digest::sha256_hex(contract.as_bytes());
+    // An amended operation was opened under a contract that its opener may still hold.
+    if known.contract_digest != again {
+        return Err(Refusal::new(
+            RefusalKind::ContractMismatch,
+            format!(
+                "operation `{id}` waits for this job already, under the contract with SHA-256 {}, not {again}: use that \
+                 text, or adopt the new one with `amend`",
+                known.contract_digest
+            ),
+        ));
+    }
+    let mut faults = Vec::new();
+    let (old, new) = (&known.limits_given, &opening.limits);
+    for (name, same) in [
+        ("deadline", old.deadline == new.deadline),
+        ("useful_until", old.useful_until == new.useful_until),
+        ("max_status_requests", old.max_status_requests == new.max_status_requests),
+        ("max_transport_failures", old.max_transport_failures == new.max_transport_failures),
+        ("max_throttles", old.max_throttles == new.max_throttles),
+    ] {
+        if !same {
+            fault(&mut faults, &format!("/limits/{name}"), format!("`{name}` is not as it was given the first time"));
+        }
+    }
+    if opening.fingerprint.is_some() && opening.fingerprint != known.fingerprint {
+        fault(&mut faults, "/fingerprint", "the fingerprint is another original request's");
+    }
+    if faults.is_empty() {
+        return Ok(known.view(digest::sha256_hex(record.as_bytes())));
+    }
+    let words: Vec<String> = faults.iter().map(|f| f.message.clone()).collect();
+    let message = format!(
+        "operation `{id}` waits, or waited, for this job already, and {}: give the same limits, or decide on that operation (D4)",
+        words.join(", ")
+    );
+    Err(Refusal { kind: RefusalKind::InvalidOpening, message, faults })
 }
 
 fn fault(faults: &mut Vec<Fault>, pointer: &str, message: impl Into<String>) {
@@ -95,6 +159,14 @@ pub(crate) fn job_text(contract: &Contract, job: &BTreeMap<String, String>) -> S
     }
 }
 
+fn provider_job_id(contract: &Contract, opening: &Opening, address: Option<&Address>) -> String {
+    match (address, contract.request.id_parts.is_empty() || opening.job.is_empty()) {
+        (Some(address), true) => format!("address:{}", address.sha256),
+        (None, true) => format!("unknown:{}", opening.operation_id),
+        (_, false) => job_text(contract, &opening.job),
+    }
+}
+
 fn check_fields(contract: &Contract, opening: &Opening, faults: &mut Vec<Fault>) {
     for (pointer, name, text) in [
         ("/operation_id", "operation id", &opening.operation_id),
@@ -103,7 +175,11 @@ fn check_fields(contract: &Contract, opening: &Opening, faults: &mut Vec<Fault>)
         ("/opened_by", "opener's name", &opening.opened_by),
     ] {
         if !is_name(text) {
-            fault(faults, pointer, format!("the {name} must be 1 to {} bytes without control characters", limits::NAME_BYTES_MAX));
+            fault(
+                faults,
+                pointer,
+                format!("the {name} must be 1 to {} bytes without control characters", limits::NAME_BYTES_MAX),
+            );
         }
     }
     if !is_digest(&opening.component) {
@@ -113,7 +189,11 @@ fn check_fields(contract: &Contract, opening: &Opening, faults: &mut Vec<Fault>)
         fault(faults, "/seed", "the seed must be 32 random bytes as 64 hexadecimal digits (D6)");
     }
     if opening.fingerprint.as_ref().is_some_and(|f| !is_name(f)) {
-        fault(faults, "/fingerprint", "the fingerprint of the original request must be a short text, such as `sha256:...`");
+        fault(
+            faults,
+            "/fingerprint",
+            "the fingerprint of the original request must be a short text, such as `sha256:...`",
+        );
     }
     if contract.request.timeout >= opening.lease_ms || opening.lease_ms > limits::DURATION_MAX {
         fault(
@@ -129,7 +209,10 @@ fn check_fields(contract: &Contract, opening: &Opening, faults: &mut Vec<Fault>)
         (Some(spec), None) if !opening.submission_unknown => fault(
             faults,
             "/credential",
-            format!("the contract sends a credential in `{}`: name where it is found, for example `env:NAME`", spec.header),
+            format!(
+                "the contract sends a credential in `{}`: name where it is found, for example `env:NAME`",
+                spec.header
+            ),
         ),
         (None, Some(_)) => fault(faults, "/credential", "the contract sends no credential, so none may be given"),
         (_, Some(reference)) if !is_name(reference) => {
@@ -149,7 +232,11 @@ pub(crate) fn check_job(contract: &Contract, job: &BTreeMap<String, String>, poi
         match job.get(name) {
             None => fault(faults, &format!("{pointer}/{name}"), format!("the contract needs the id part `{name}`")),
             Some(part) if part.len() > limits::NAME_BYTES_MAX => {
-                fault(faults, &format!("{pointer}/{name}"), format!("the id part `{name}` is longer than {} bytes", limits::NAME_BYTES_MAX));
+                fault(
+                    faults,
+                    &format!("{pointer}/{name}"),
+                    format!("the id part `{name}` is longer than {} bytes", limits::NAME_BYTES_MAX),
+                );
             }
             Some(part) => {
                 if let Err(why) = url::encode_segment(part) {
@@ -179,7 +266,9 @@ fn check_ctx(contract: &Contract, ctx: &BTreeMap<String, Vec<String>>, faults: &
     for (name, spec) in &contract.ctx {
         let pointer = format!("/ctx/{name}");
         match ctx.get(name).map(Vec::as_slice) {
-            None | Some([]) if spec.required => fault(faults, &pointer, format!("the contract needs the fact `{name}` at opening")),
+            None | Some([]) if spec.required => {
+                fault(faults, &pointer, format!("the contract needs the fact `{name}` at opening"))
+            }
             None | Some([]) => {}
             Some(values) => check_ctx_values(&spec.kind, name, values, &pointer, faults),
         }
@@ -216,7 +305,9 @@ fn check_ctx_values(kind: &CtxKind, name: &str, values: &[String], pointer: &str
             CtxKind::Time if Instant::parse_rfc3339(value).is_err() => {
                 fault(faults, pointer, format!("the fact `{name}` is a time such as 2025-04-18T10:20:00Z"));
             }
-            CtxKind::Text if !is_name(value) => fault(faults, pointer, format!("the fact `{name}` must be a short text")),
+            CtxKind::Text if !is_name(value) => {
+                fault(faults, pointer, format!("the fact `{name}` must be a short text"))
+            }
             _ => {}
         }
     }
@@ -260,7 +351,10 @@ fn resolve_limits(contract: &Contract, opening: &Opening, at: Instant, faults: &
                 fault(
                     faults,
                     "/limits/deadline",
-                    format!("the deadline {deadline} is beyond the contract's ceiling of {}", crate::time::format_duration(ceiling)),
+                    format!(
+                        "the deadline {deadline} is beyond the contract's ceiling of {}",
+                        crate::time::format_duration(ceiling)
+                    ),
                 );
             }
         }
@@ -270,15 +364,39 @@ fn resolve_limits(contract: &Contract, opening: &Opening, at: Instant, faults: &
         fault(faults, "/limits/useful_until", format!("`useful_until` is not after now ({at})"));
     }
     let own = &contract.limits;
-    let failures = budget("max_transport_failures", given.max_transport_failures.or(own.max_transport_failures), own.ceilings.max_transport_failures, faults);
-    let requests = budget("max_status_requests", given.max_status_requests.or(own.max_status_requests), own.ceilings.max_status_requests, faults);
-    let throttles = budget("max_throttles", given.max_throttles.or(own.max_throttles).or(failures), own.ceilings.max_throttles, faults);
-    if let (Some(p), Some(requests), Some(failures), Some(throttles)) = (&opening.predecessor, requests, failures, throttles)
-        && (p.status_requests_used >= requests || p.transport_failures_used >= failures || p.throttles_used >= throttles)
+    let failures = budget(
+        "max_transport_failures",
+        given.max_transport_failures.or(own.max_transport_failures),
+        own.ceilings.max_transport_failures,
+        faults,
+    );
+    let requests = budget(
+        "max_status_requests",
+        given.max_status_requests.or(own.max_status_requests),
+        own.ceilings.max_status_requests,
+        faults,
+    );
+    let throttles = budget(
+        "max_throttles",
+        given.max_throttles.or(own.max_throttles).or(failures),
+        own.ceilings.max_throttles,
+        faults,
+    );
+    if let (Some(p), Some(requests), Some(failures), Some(throttles)) =
+        (&opening.predecessor, requests, failures, throttles)
+        && (p.status_requests_used >= requests
+            || p.transport_failures_used >= failures
+            || p.throttles_used >= throttles)
     {
         fault(faults, "/limits", "the budgets leave nothing beyond what the operation before has used (D4)");
     }
-    Some(Resolved { deadline_at: deadline_at?, useful_until, requests: requests?, failures: failures?, throttles: throttles? })
+    Some(Resolved {
+        deadline_at: deadline_at?,
+        useful_until,
+        requests: requests?,
+        failures: failures?,
+        throttles: throttles?,
+    })
 }
 
 fn budget(name: &str, value: Option<u32>, ceiling: Option<u32>, faults: &mut Vec<Fault>) -> Option<u32> {
@@ -351,8 +469,13 @@ pub(crate) fn resolve_address(
         Some(Named::Address { url, sha256, secret }) => {
             Ok(Address { url: url.clone(), sha256: sha256.clone(), secret: *secret, template: false })
         }
-        Some(Named::Refused { why }) => Err(format!("the status address in the submission's answer can't be used: {why}")),
-        None => Err("the contract takes the status address from the opening or the submission's answer, and neither has one".into()),
+        Some(Named::Refused { why }) => {
+            Err(format!("the status address in the submission's answer can't be used: {why}"))
+        }
+        None => Err(
+            "the contract takes the status address from the opening or the submission's answer, and neither has one"
+                .into(),
+        ),
     }
 }
 
@@ -364,11 +487,7 @@ fn record(
     address: Option<Address>,
     contract_digest: String,
 ) -> Record {
-    let provider_job_id = match (&address, contract.request.id_parts.is_empty() || opening.job.is_empty()) {
-        (Some(address), true) => format!("address:{}", address.sha256),
-        (None, true) => format!("unknown:{}", opening.operation_id),
-        (_, false) => job_text(contract, &opening.job),
-    };
+    let provider_job_id = provider_job_id(contract, opening, address.as_ref());
     let used = opening.predecessor.as_ref();
     Record {
         format: record::FORMAT.into(),
@@ -464,7 +583,8 @@ fn budget_spent(contract: &Contract, record: &Record, at: Instant) -> (Instant, 
         let raw = backoff::raw(pace, n);
         let (low, high) = bounds(raw);
         // Once at `max` every further delay is alike.
-        let steps = if raw >= pace.max || backoff::raw(pace, n.saturating_add(1)) == raw { left.saturating_sub(n) } else { 1 };
+        let steps =
+            if raw >= pace.max || backoff::raw(pace, n.saturating_add(1)) == raw { left.saturating_sub(n) } else { 1 };
         earliest = earliest.saturating_add(low.saturating_mul(u64::from(steps)));
         latest = latest.saturating_add(high.saturating_mul(u64::from(steps)));
         n = n.saturating_add(steps);
@@ -519,8 +639,14 @@ fn first_poll(step: &mut Step<'_>, submission: Option<&Observation>) -> Result<N
     if guidance.at.is_none() && guidance.eta.is_none() && time >= step.r.stop_at() {
         return Err(Refusal {
             kind: RefusalKind::InvalidOpening,
-            message: format!("the first poll at {time} would not be before the deadline {}: give more time (D3)", step.r.stop_at()),
-            faults: alloc::vec![Fault { pointer: "/limits/deadline".into(), message: "the first poll would not be before the deadline".into() }],
+            message: format!(
+                "the first poll at {time} would not be before the deadline {}: give more time (D3)",
+                step.r.stop_at()
+            ),
+            faults: alloc::vec![Fault {
+                pointer: "/limits/deadline".into(),
+                message: "the first poll would not be before the deadline".into()
+            }],
         });
     }
     step.r.provider_not_before = guidance.at.map(|(at, _)| at);

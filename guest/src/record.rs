@@ -6,9 +6,7 @@ use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    api::{
-        DelaySource, Exchange, LimitsGiven, Operation, Phase, Proposal, Refusal, RefusalKind, ResultRef, Spent,
-    },
+    api::{DelaySource, Exchange, LimitsGiven, Operation, Phase, Proposal, Refusal, RefusalKind, ResultRef, Spent},
     contract::Outcome,
     digest, limits,
     time::Instant,
@@ -142,7 +140,10 @@ impl Record {
     /// taken as a new one).
     pub fn parse(text: &str) -> Result<Record, Refusal> {
         if text.len() > limits::RECORD_BYTES_MAX {
-            return Err(Refusal::new(RefusalKind::InvalidRecord, "the record is longer than any that this build writes"));
+            return Err(Refusal::new(
+                RefusalKind::InvalidRecord,
+                "the record is longer than any that this build writes",
+            ));
         }
         let record: Record = match serde_json::from_str(text) {
             Ok(record) => record,

@@ -52,9 +52,11 @@ pub(crate) fn valid(contract: &Contract, seen: &Observation) -> Vec<ResultRef> {
         let value = seen.at(&reference.place);
         check(contract, Some(reference), value).ok()?;
         match value {
-            Some(Seen::Reference(value)) => {
-                Some(ResultRef { name: name.clone(), sha256: value.sha256.clone(), secret: reference.secret })
-            }
+            Some(Seen::Reference(value)) => Some(ResultRef {
+                name: name.clone(),
+                sha256: value.sha256.clone(),
+                secret: reference.secret || value.secret,
+            }),
             _ => None,
         }
     };

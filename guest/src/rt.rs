@@ -1,9 +1,6 @@
 //! What `std` would bring on wasm, without its imports: allocator, panic handler and the canonical ABI's
 //! reallocation. The only hand-written unsafe code in the project.
-#![allow(
-    unsafe_code,
-    reason = "the canonical ABI passes raw memory; there is no safe way to hand it over"
-)]
+#![allow(unsafe_code, reason = "the canonical ABI passes raw memory; there is no safe way to hand it over")]
 
 use alloc::alloc::{alloc, realloc};
 use core::alloc::Layout;
@@ -30,15 +27,8 @@ unsafe extern "C" {}
 /// length and alignment.
 #[cfg(target_env = "p2")]
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cabi_realloc(
-    old: *mut u8,
-    old_len: usize,
-    align: usize,
-    new_len: usize,
-) -> *mut u8 {
-    let Ok(new_layout) = Layout::from_size_align(new_len, align) else {
-        core::arch::wasm32::unreachable()
-    };
+unsafe extern "C" fn cabi_realloc(old: *mut u8, old_len: usize, align: usize, new_len: usize) -> *mut u8 {
+    let Ok(new_layout) = Layout::from_size_align(new_len, align) else { core::arch::wasm32::unreachable() };
     if new_len == 0 {
         return ptr::without_provenance_mut(align);
     }
@@ -46,9 +36,7 @@ unsafe extern "C" fn cabi_realloc(
         // SAFETY: the size is not zero.
         unsafe { alloc(new_layout) }
     } else {
-        let Ok(old_layout) = Layout::from_size_align(old_len, align) else {
-            core::arch::wasm32::unreachable()
-        };
+        let Ok(old_layout) = Layout::from_size_align(old_len, align) else { core::arch::wasm32::unreachable() };
         // SAFETY: `old` came from this allocator with this layout, and the new size is a legal one.
         unsafe { realloc(old, old_layout, new_len) }
     };

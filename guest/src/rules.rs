@@ -103,6 +103,8 @@ impl Facts<'_> {
                 Some(Seen::Number(text)) => {
                     numbers::compare(text, &alloc::format!("{limit}")) == Some(Ordering::Greater)
                 }
+                // Too many digits to keep counts as above: a count of failed items must not pass as none.
+                Some(Seen::Long { number, .. }) => *number,
                 _ => false,
             },
             Op::InCtx(name) => seen.is_some_and(|seen| self.facts(name).iter().any(|fact| is_text(seen, fact))),
@@ -200,7 +202,7 @@ pub(crate) fn is_text(seen: &Seen, text: &str) -> bool {
     match seen {
         Seen::Text(seen) => seen == text,
         Seen::Reference(seen) => seen.kind == "text" && seen.sha256 == digest::sha256_hex(text.as_bytes()),
-        Seen::Long { bytes, sha256 } => {
+        Seen::Long { bytes, sha256, number: false } => {
             u64::try_from(text.len()) == Ok(*bytes) && *sha256 == digest::sha256_hex(text.as_bytes())
         }
         _ => false,
@@ -230,6 +232,7 @@ fn kind_of(seen: &Seen) -> Option<Kind> {
         Seen::Null => Kind::Null,
         Seen::Bool(_) => Kind::Bool,
         Seen::Number(_) => Kind::Number,
+        Seen::Long { number: true, .. } => Kind::Number,
         Seen::Text(_) | Seen::Long { .. } | Seen::Repeated(_) => Kind::Text,
         Seen::Array(_) => Kind::Array,
         Seen::Object(_) => Kind::Object,

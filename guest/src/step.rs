@@ -143,7 +143,7 @@ impl<'a> Step<'a> {
 }
 
 /// The phase's word in entries and indexes.
-pub const fn phase_word(phase: &Phase) -> &'static str {
+pub(crate) const fn phase_word(phase: &Phase) -> &'static str {
     match phase {
         Phase::Waiting { .. } => "waiting",
         Phase::Asking { .. } => "asking",

@@ -70,11 +70,8 @@ fn person(text: &str) -> String {
 
 fn opened(s: &Step<'_>) -> String {
     let job = provider_text::clean(&s.r.provider_job_id, 80);
-    let mut text = format!(
-        "submitted job {job}, deadline {}, budget {}",
-        clock(s, s.r.deadline_at),
-        s.r.max_status_requests
-    );
+    let mut text =
+        format!("submitted job {job}, deadline {}, budget {}", clock(s, s.r.deadline_at), s.r.max_status_requests);
     if let Some(useful) = s.r.useful_until {
         text.push_str(&format!(", useful until {}", clock(s, useful)));
     }
@@ -156,12 +153,16 @@ fn led(s: &Step<'_>, what: &What, action: &Action) -> Option<String> {
             })
         }
         Action::Settle { settlement } => Some(format!("settled: {}", settlement.ending)),
-        Action::Rest { .. } | Action::Due { .. } | Action::Send { .. } | Action::AskApproval { .. } => match s.r.phase {
-            Phase::Waiting { next_poll_at, source } if matches!(what, What::Decided { .. } | What::ComponentChanged { .. }) => {
-                Some(next(s, next_poll_at, source))
+        Action::Rest { .. } | Action::Due { .. } | Action::Send { .. } | Action::AskApproval { .. } => {
+            match s.r.phase {
+                Phase::Waiting { next_poll_at, source }
+                    if matches!(what, What::Decided { .. } | What::ComponentChanged { .. }) =>
+                {
+                    Some(next(s, next_poll_at, source))
+                }
+                _ => None,
             }
-            _ => None,
-        },
+        }
     }
 }
 

@@ -149,7 +149,10 @@ fn tail(current: &str, last: Option<&(u64, String)>) -> Result<(), String> {
     let record = Record::parse(current).map_err(|refusal| refusal.message)?;
     let (sequence, head) = last.map_or((0, ""), |(sequence, head)| (*sequence, head.as_str()));
     if record.revision > sequence {
-        return Err(format!("the log ends at entry {sequence}, the record counts {}: the tail was cut", record.revision));
+        return Err(format!(
+            "the log ends at entry {sequence}, the record counts {}: the tail was cut",
+            record.revision
+        ));
     }
     if record.revision < sequence || record.head != head {
         return Err(format!("the record ends at entry {} with another head than the log", record.revision));
@@ -173,7 +176,8 @@ fn replay(log: &Log, before: Option<&str>, entry: &Entry, text: &str) -> Result<
         .iter()
         .find(|text| digest::sha256_hex(text.as_bytes()) == wanted)
         .ok_or_else(|| uncheckable(format!("the contract with SHA-256 {wanted} is not there")))?;
-    let refused = |refusal: Refusal| (Verdict::Diverged, None, format!("replay refuses this step: {}", refusal.message));
+    let refused =
+        |refusal: Refusal| (Verdict::Diverged, None, format!("replay refuses this step: {}", refusal.message));
     let made = match (&entry.event.what, before) {
         (What::Opened { opening }, None) => open::open(contract, opening, entry.event.at).map_err(refused)?,
         (What::Opened { .. }, Some(_)) => return Err((Verdict::Diverged, None, "a second opening".into())),
@@ -206,7 +210,9 @@ fn first_difference(a: &Value, b: &Value, at: &str) -> Option<String> {
         (Value::Object(x), Value::Object(y)) => {
             let mut keys: Vec<&String> = x.keys().chain(y.keys()).collect();
             // A digest differs because something else does: that is the field to name.
-            keys.sort_by_key(|key| (matches!(key.as_str(), "sha256" | "head" | "record_before" | "previous" | "sentence"), (*key).clone()));
+            keys.sort_by_key(|key| {
+                (matches!(key.as_str(), "sha256" | "head" | "record_before" | "previous" | "sentence"), (*key).clone())
+            });
             keys.dedup();
             keys.into_iter().find_map(|key| {
                 let path = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
@@ -217,7 +223,11 @@ fn first_difference(a: &Value, b: &Value, at: &str) -> Option<String> {
             })
         }
         (Value::Array(x), Value::Array(y)) => {
-            let differing = x.iter().zip(y).enumerate().find_map(|(i, (left, right))| first_difference(left, right, &format!("{at}/{i}")));
+            let differing = x
+                .iter()
+                .zip(y)
+                .enumerate()
+                .find_map(|(i, (left, right))| first_difference(left, right, &format!("{at}/{i}")));
             differing.or_else(|| (x.len() != y.len()).then(|| at.to_string()))
         }
         _ => (a != b).then(|| at.to_string()),

@@ -49,7 +49,9 @@ pub enum DecisionWhat {
     },
     AcceptResult,
     /// Ask nobody again before this instant.
-    Hold { until: Instant },
+    Hold {
+        until: Instant,
+    },
     Close,
     /// The provider was, or will be, asked to cancel; the wait goes on only within limits (D36).
     Cancel {
@@ -65,11 +67,17 @@ pub enum DecisionWhat {
         extension: Option<Extension>,
     },
     Resubmit,
-    NewOperation { operation_id: String },
+    NewOperation {
+        operation_id: String,
+    },
     /// D41: exactly this attempt may go.
-    Approve { attempt: u32 },
+    Approve {
+        attempt: u32,
+    },
     /// D39: a proposal is turned down.
-    Decline { proposal: String },
+    Decline {
+        proposal: String,
+    },
 }
 
 /// How a credential was mended (D33).

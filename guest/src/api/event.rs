@@ -1,6 +1,6 @@
 //! What happened to an operation.
 
-use alloc::string::String;
+use alloc::{boxed::Box, string::String};
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub struct Event {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum What {
     /// Entry 1 only; never stepped.
-    Opened { opening: alloc::boxed::Box<Opening> },
+    Opened { opening: Box<Opening> },
     /// Somebody looked; pure advice.
     Woke {
         #[serde(default)]
@@ -34,7 +34,7 @@ pub enum What {
         credential: Option<CredentialFact>,
     },
     /// The answer to this attempt, as an observation.
-    Answered { attempt: u32, fence: u64, observation: alloc::boxed::Box<Observation> },
+    Answered { attempt: u32, fence: u64, observation: Box<Observation> },
     /// This attempt got no answer.
     Unanswered { attempt: u32, fence: u64, fault: TransportFault },
     /// Nothing may be sent for this account before (D44).
@@ -44,7 +44,7 @@ pub enum What {
     /// An agent asks for a decision (D39).
     Proposed { proposal: Proposal },
     /// A person decided.
-    Decided { decision: alloc::boxed::Box<Decision> },
+    Decided { decision: Box<Decision> },
     /// The operation goes on with another component (D48).
     ComponentChanged { component: String, by: String },
     /// The component failed; the host marked the row (D33).

@@ -182,12 +182,12 @@ fn values_are_bounded_and_longer_ones_go_by_digest() {
     let table = contract(&json!({"hints": [{"at": "/n", "unit": "s", "kind": "delay"}]}));
     let exact = "a".repeat(limits::VALUE_BYTES_MAX);
     let over = format!("{exact}b");
-    let digits = "1".repeat(NUMBER_BYTES_MAX + 1);
+    let digits = "1".repeat(limits::NUMBER_BYTES_MAX + 1);
     let seen = |body: &str| observed(&table, &answer(200, &[], text(body))).0;
     assert_eq!(at(&seen(&format!("{{\"status\":\"{exact}\"}}")), "/status"), Some(&Seen::Text(exact)));
-    let long = Seen::Long { bytes: size(&over), sha256: sha256_hex(over.as_bytes()) };
+    let long = Seen::Long { bytes: size(&over), sha256: sha256_hex(over.as_bytes()), number: false };
     assert_eq!(at(&seen(&format!("{{\"status\":\"{over}\"}}")), "/status"), Some(&long));
-    let long = Seen::Long { bytes: size(&digits), sha256: sha256_hex(digits.as_bytes()) };
+    let long = Seen::Long { bytes: size(&digits), sha256: sha256_hex(digits.as_bytes()), number: true };
     assert_eq!(at(&seen(&format!("{{\"n\":{digits}}}")), "/n"), Some(&long));
     let half = seen("{\"status\":\"\\ud800\"}");
     assert!(matches!(at(&half, "/status"), Some(Seen::Long { .. })));
@@ -222,7 +222,7 @@ fn rfc_9110_header_names_have_no_case_and_a_repeated_one_is_said_to_be() {
     assert_eq!(seen.values.get("header:retry-after"), Some(&repeated));
     assert_eq!(
         seen.values.get("header:x-wait"),
-        Some(&Seen::Long { bytes: 9000, sha256: sha256_hex(long.as_bytes()) })
+        Some(&Seen::Long { bytes: 9000, sha256: sha256_hex(long.as_bytes()), number: false })
     );
     assert_eq!(reference(seen.values.get("header:x-result")).kind, "repeated");
     assert!(kept.is_empty() && !whole.contains("S3CR3T"));
