@@ -48,10 +48,7 @@ fn schema() -> Validator {
 }
 
 fn faults(text: &str) -> Vec<Fault> {
-    match parse::parse(text) {
-        Ok(contract) => check::check(&contract),
-        Err(faults) => faults,
-    }
+    check::read(text).err().unwrap_or_default()
 }
 
 fn told(faults: &[Fault]) -> Vec<String> {
@@ -139,6 +136,22 @@ fn bad_contracts_fail_the_schema_where_a_schema_can_say_it() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_cut_or_changed_byte_does_more_than_make_faults() {
+    for (name, text) in contracts("tests/contracts/good") {
+        let text = text.trim_end();
+        let places = (0..text.len()).step_by(17).filter(|at| text.is_char_boundary(*at));
+        for at in places {
+            let (before, after) = text.split_at(at);
+            assert!(parse::parse(before).is_err(), "{name} cut at {at}");
+            for put in ["\u{0}", "\"", "{", "~", "9"] {
+                let rest: String = after.chars().skip(1).collect();
+                drop(faults(&format!("{before}{put}{rest}")));
+            }
+        }
+    }
 }
 
 /// The names of every `properties` of the schema, and of every object of a contract.

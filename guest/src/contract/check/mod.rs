@@ -10,8 +10,22 @@ mod rules;
 
 use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 
-use super::{AddressSpec, Approval, Contract, EchoOf, EffectsKind, Follow, FollowTarget, parse::faults::Faults};
+use super::{
+    AddressSpec, Approval, Contract, EchoOf, EffectsKind, Follow, FollowTarget,
+    parse::{self, faults::Faults},
+};
 use crate::{api::Fault, limits::STAGES_MAX};
+
+/// Reads a contract and checks it as a whole: what loading and opening ask for. A step of an operation that was opened reads
+/// its pinned contract without the checks, so that a stricter build strands none (D48).
+///
+/// # Errors
+/// The faults of [`parse::parse`], or where there are none those of [`check`].
+pub fn read(text: &str) -> Result<Contract, Vec<Fault>> {
+    let contract = parse::parse(text)?;
+    let faults = check(&contract);
+    if faults.is_empty() { Ok(contract) } else { Err(faults) }
+}
 
 /// Every fault of a contract that was read, up to [`crate::limits::FAULTS_MAX`]; none: it may be used.
 pub fn check(contract: &Contract) -> Vec<Fault> {
@@ -147,4 +161,49 @@ fn samples(contract: &Contract, faults: &Faults) {
 /// Whether the contract names such an id part.
 fn is_part(contract: &Contract, of: &EchoOf) -> bool {
     matches!(of, EchoOf::Part(name) if contract.request.id_parts.contains(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    fn contract(request: &str, more: &str) -> Contract {
+        let text = format!(
+            r#"{{"format": "sondeo.contract/1", "id": "a", "provider": "A", "sources": ["docs"], "request": {request},
+                "effects": {{"kind": "none", "known": "docs"}}, "origins": [{{"origin": "https://a.example"}}],
+                "decide": [{{"map": {{"at": "/s", "values": {{"run": "pending"}}}}}}]{more}}}"#
+        );
+        read(&text).unwrap()
+    }
+
+    #[test]
+    fn d23_a_first_poll_under_a_tenth_of_the_usual_time_is_warned_about() {
+        let request = r#"{"url": "https://a.example/{job}", "id_parts": ["job"]}"#;
+        let pointers = |more| -> Vec<String> {
+            warnings(&contract(request, more)).into_iter().map(|warning| warning.pointer).collect()
+        };
+        assert_eq!(pointers(r#", "typical_duration": "50s""#), Vec::<String>::new());
+        assert_eq!(pointers(r#", "typical_duration": "51s""#), ["/pace/base"]);
+        let both = r#", "typical_duration": "1h", "pace": {"base": "6m", "max": "6m", "first_delay": "359s"}"#;
+        assert_eq!(pointers(both), ["/pace/first_delay"]);
+    }
+
+    #[test]
+    fn an_id_part_that_only_names_the_job_is_told_where_the_address_comes_from_elsewhere() {
+        let of = contract(r#"{"url_from": "opening", "id_parts": ["job"]}"#, "");
+        let pointers: Vec<String> = warnings(&of).into_iter().map(|warning| warning.pointer).collect();
+        assert_eq!(pointers, vec!["/request/id_parts/0"]);
+    }
+
+    #[test]
+    fn d14_a_rule_on_the_status_stays_reachable_for_answers_without_a_body() {
+        let rules =
+            r#"[{"map": {"at": "/s", "values": {"run": "pending"}}}, {"when": {"code": 204}, "then": "failed"}]"#;
+        let text = r#"{"format": "sondeo.contract/1", "id": "a", "provider": "A", "sources": ["docs"],
+            "request": {"url": "https://a.example/{job}", "id_parts": ["job"]}, "origins": [{"origin": "https://a.example"}],
+            "effects": {"kind": "none", "known": "docs"}, "decide": RULES}"#;
+        assert_eq!(read(&text.replace("RULES", rules)).err(), None);
+    }
 }

@@ -20,9 +20,12 @@ use self::{
     fields::{duration, header_name, id, name_key, place_only, sentence, short, word},
     node::{Fields, Node},
 };
-use super::{Approval, Contract, EffectsKind, FORMAT, NotFound, Reads, Sample, UrlPolicy};
+use super::{
+    Approval, Contract, Effects, EffectsKind, FORMAT, Limits, NotFound, OtherRequest, Pace, Price, Reads, Sample,
+    UrlPolicy,
+};
 use crate::{
-    api::Fault,
+    api::{Fault, OptionKind, Reason},
     limits::{CONTRACT_BYTES_MAX, STAGES_MAX},
 };
 
@@ -69,13 +72,8 @@ fn stage(mut f: Fields<'_>, samples: Vec<Sample>, nth: usize) -> Option<Contract
     let console = f.opt("console", request::console);
     let request = f.req("request", request::request);
     let effects = effects(&mut f);
-    let approval = f.opt("approval", |node| {
-        word(node, &[("per_operation", Approval::PerOperation), ("per_request", Approval::PerRequest)])
-    });
     let origins = f.req("origins", |node| node.list(request::origin));
-    let url_policy = f.or("url_policy", UrlPolicy::Fixed, |node| {
-        word(node, &[("fixed", UrlPolicy::Fixed), ("may_change", UrlPolicy::MayChange)])
-    });
+    let url_policy = f.or("url_policy", UrlPolicy::Fixed, |node| word(node, URL_POLICIES));
     let ctx = f.or("ctx", BTreeMap::new(), |node| node.map(name_key, meaning::ctx));
     let follow = f.opt("follow", |node| request::follow(node, |inner| following(inner, nth)));
     let reads = f.or("reads", Reads::Json, |node| word(node, &[("json", Reads::Json), ("text", Reads::Text)]));
@@ -91,16 +89,9 @@ fn stage(mut f: Fields<'_>, samples: Vec<Sample>, nth: usize) -> Option<Contract
     let expiry = f.opt("expiry", meaning::expiry);
     let hints = f.list("hints", meaning::hint);
     let not_found = f.or("not_found", NotFound { grace: 0, after_seen_expired: false }, meaning::not_found);
-    let pace = f.or("pace", pace::default(), pace::pace);
-    let limits = f.or("limits", pace::no_limits(), pace::limits);
-    let price = f.opt("price", request::price);
-    let submit = f.opt("submit", request::other);
-    let cancel = f.opt("cancel", request::other);
-    let fetch = f.opt("fetch", request::other);
-    let request_id_headers = f.list("request_id_headers", header_name);
-    let options = f.or("options", BTreeMap::new(), samples::options);
+    let terms = terms(&mut f);
     f.end();
-    let effects = effects?;
+    let (terms, (effects, approval)) = (terms?, effects?);
     Some(Contract {
         id: id?,
         provider: provider?,
@@ -110,11 +101,7 @@ fn stage(mut f: Fields<'_>, samples: Vec<Sample>, nth: usize) -> Option<Contract
         retention: retention?,
         console: console?,
         request: request?,
-        // D5: anything but a free look needs an approval for each request.
-        approval: approval?.unwrap_or(match effects.kind {
-            EffectsKind::None => Approval::PerOperation,
-            EffectsKind::Bills | EffectsKind::Changes => Approval::PerRequest,
-        }),
+        approval,
         effects,
         origins: origins?,
         url_policy: url_policy?,
@@ -133,14 +120,14 @@ fn stage(mut f: Fields<'_>, samples: Vec<Sample>, nth: usize) -> Option<Contract
         expiry: expiry?,
         hints: hints?,
         not_found: not_found?,
-        pace: pace?,
-        limits: limits?,
-        price: price?,
-        submit: submit?,
-        cancel: cancel?,
-        fetch: fetch?,
-        request_id_headers: request_id_headers?,
-        options: options?,
+        pace: terms.pace,
+        limits: terms.limits,
+        price: terms.price,
+        submit: terms.submit,
+        cancel: terms.cancel,
+        fetch: terms.fetch,
+        request_id_headers: terms.request_id_headers,
+        options: terms.options,
         samples,
     })
 }
@@ -152,11 +139,57 @@ fn sources(fields: &mut Fields<'_>) -> Option<Vec<String>> {
     })
 }
 
-fn effects(fields: &mut Fields<'_>) -> Option<super::Effects> {
-    match fields.take("effects") {
+/// Effects, and the approval that they ask for where the contract doesn't say (D5).
+fn effects(fields: &mut Fields<'_>) -> Option<(Effects, Approval)> {
+    let effects = match fields.take("effects") {
         Some(node) => request::effects(&node),
         None => fields.node().fault("lacks `effects`: whether a status request bills or changes anything (D5)"),
-    }
+    };
+    let approval = fields.opt("approval", |node| word(node, APPROVALS));
+    let (effects, approval) = (effects?, approval?);
+    let asked = match effects.kind {
+        EffectsKind::None => Approval::PerOperation,
+        EffectsKind::Bills | EffectsKind::Changes => Approval::PerRequest,
+    };
+    Some((effects, approval.unwrap_or(asked)))
+}
+
+const APPROVALS: &[(&str, Approval)] =
+    &[("per_operation", Approval::PerOperation), ("per_request", Approval::PerRequest)];
+
+const URL_POLICIES: &[(&str, UrlPolicy)] = &[("fixed", UrlPolicy::Fixed), ("may_change", UrlPolicy::MayChange)];
+
+/// What a wait costs, and what else may be done.
+struct Terms {
+    pace: Pace,
+    limits: Limits,
+    price: Option<Price>,
+    submit: Option<OtherRequest>,
+    cancel: Option<OtherRequest>,
+    fetch: Option<OtherRequest>,
+    request_id_headers: Vec<String>,
+    options: BTreeMap<Reason, Vec<OptionKind>>,
+}
+
+fn terms(f: &mut Fields<'_>) -> Option<Terms> {
+    let pace = f.or("pace", pace::default(), pace::pace);
+    let limits = f.or("limits", pace::no_limits(), pace::limits);
+    let price = f.opt("price", request::price);
+    let submit = f.opt("submit", request::other);
+    let cancel = f.opt("cancel", request::other);
+    let fetch = f.opt("fetch", request::other);
+    let request_id_headers = f.list("request_id_headers", header_name);
+    let options = f.or("options", BTreeMap::new(), samples::options);
+    Some(Terms {
+        pace: pace?,
+        limits: limits?,
+        price: price?,
+        submit: submit?,
+        cancel: cancel?,
+        fetch: fetch?,
+        request_id_headers: request_id_headers?,
+        options: options?,
+    })
 }
 
 /// A contract inside `follow`; `nth` is the number of the one around it.
