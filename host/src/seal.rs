@@ -13,15 +13,14 @@
 use std::fmt;
 
 use base64::Engine;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
-use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use crate::credential::{CredentialError, CredentialRef, Secret};
+use crate::credential::{CredentialError, CredentialRef, Secret, hmac_sha256};
 
 const VERSION: u8 = 1;
 const KEY_BYTES: usize = 32;
@@ -106,12 +105,7 @@ impl Key {
 
     /// The key to digest credentials with (D13): derived, so that one key does one thing.
     pub fn for_digests(&self) -> Zeroizing<[u8; 32]> {
-        // INVARIANT: HMAC takes a key of any length (RFC 2104), so that nothing is left to fail.
-        let Ok(mut mac) = <Hmac<Sha256> as KeyInit>::new_from_slice(self.bytes.as_slice()) else {
-            unreachable!("HMAC takes a key of any length")
-        };
-        mac.update(b"sondeo.digest-key/1");
-        Zeroizing::new(mac.finalize().into_bytes().into())
+        Zeroizing::new(hmac_sha256(&self.bytes, &[b"sondeo.digest-key/1"]))
     }
 
     /// Seals `value` for one operation. `sha256` is the digest by which the record names the value, as it stands there.
@@ -174,7 +168,7 @@ impl Key {
     }
 
     fn cipher(&self) -> XChaCha20Poly1305 {
-        XChaCha20Poly1305::new(self.bytes.as_slice().into())
+        XChaCha20Poly1305::new((&*self.bytes).into())
     }
 }
 
@@ -195,7 +189,10 @@ fn decode_base64(text: &str, bytes: &mut [u8; KEY_BYTES]) -> bool {
             let mut room = Zeroizing::new([0; 2 * KEY_BYTES]);
             match engine.decode_slice(text, room.as_mut_slice()) {
                 Ok(KEY_BYTES) => {
-                    bytes.iter_mut().zip(room.iter()).for_each(|(to, from)| *to = *from);
+                    bytes
+                        .iter_mut()
+                        .zip(room.iter())
+                        .for_each(|(to, from)| *to = *from);
                     true
                 }
                 _ => false,
@@ -245,7 +242,12 @@ mod tests {
         let sealed = sealed();
         let open = |operation, digest| key(HEX).open(operation, digest, &sealed);
         assert_eq!(open("op-1", "ab12").unwrap().expose(), CANARY);
-        for (operation, digest) in [("op-2", "ab12"), ("op-1", "ab13"), ("op-1a", "b12"), ("", "")] {
+        for (operation, digest) in [
+            ("op-2", "ab12"),
+            ("op-1", "ab13"),
+            ("op-1a", "b12"),
+            ("", ""),
+        ] {
             assert_eq!(open(operation, digest).unwrap_err(), SealError::Damaged);
         }
     }

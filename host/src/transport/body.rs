@@ -3,10 +3,10 @@
 use std::fmt;
 
 use reqwest::Response;
-use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout_at};
 
+use super::decode::{Decoder, Kept, Room};
 use super::fault::{self, Fault};
 
 /// Most bytes of header names and values together that are kept; a longer head is `undecodable`. Its number of fields is
@@ -68,53 +68,45 @@ pub(super) struct Read {
     pub(super) incomplete: Option<Fault>,
 }
 
-/// Reads a body to its end, to `max_bytes`, or to `end`, whichever comes first. Only what is kept is ever in memory, besides
-/// the client's own buffers: the decoder works a few KiB at a time, whatever a compressed body may grow to.
+/// Reads a body to its end, to `max_bytes` of decoded bytes, or to `end`, whichever comes first.
 pub(super) async fn read(mut response: Response, max_bytes: u64, end: Instant) -> Read {
-    let max = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-    let encoded = is_encoded(response.headers());
-    let mut kept = Vec::new();
-    let mut too_large = false;
+    let mut decoder = Decoder::new(response.headers(), max_bytes);
     let incomplete = loop {
         match timeout_at(end, response.chunk()).await {
             Err(_) => break Some(Fault::ReadTimeout),
             Ok(Err(error)) => break Some(fault::of_body(&error)),
-            Ok(Ok(None)) => break None,
-            Ok(Ok(Some(chunk))) if chunk.is_empty() => {}
-            Ok(Ok(Some(_))) if encoded => break Some(Fault::Undecodable),
-            Ok(Ok(Some(chunk))) => {
-                let room = max.saturating_sub(kept.len());
-                too_large = chunk.len() > room;
-                kept.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
-                if too_large {
-                    break None;
-                }
-            }
+            Ok(Ok(None)) => break decoder.finish().err(),
+            Ok(Ok(Some(chunk))) => match decoder.push(&chunk) {
+                Ok(Room::Left) => {}
+                Ok(Room::None) => break None,
+                Err(fault) => break Some(fault),
+            },
         }
     };
-    let sha256 = hex::encode(Sha256::digest(&kept));
-    let bytes = u64::try_from(kept.len()).unwrap_or(u64::MAX);
-    let body = match incomplete {
-        Some(_) => Body::None,
-        None if too_large => Body::Unreadable(UnreadableBody::TooLarge),
-        None if kept.is_empty() => Body::None,
-        None => String::from_utf8(kept)
-            .map_or(Body::Unreadable(UnreadableBody::NotUtf8), Body::Text),
-    };
-    Read {
-        body,
-        sha256,
-        bytes,
-        incomplete,
-    }
+    Read::new(decoder.kept(), incomplete)
 }
 
-/// Whether a content coding is left: the client has taken off, with its header, the one that it could undo.
-fn is_encoded(headers: &HeaderMap) -> bool {
-    headers
-        .get_all(CONTENT_ENCODING)
-        .iter()
-        .any(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity"))
+impl Read {
+    /// Nothing of the body was read.
+    pub(super) fn nothing(incomplete: Fault) -> Self {
+        Self::new(&mut Kept::default(), Some(incomplete))
+    }
+
+    fn new(kept: &mut Kept, incomplete: Option<Fault>) -> Self {
+        let bytes = std::mem::take(&mut kept.bytes);
+        Self {
+            sha256: hex::encode(Sha256::digest(&bytes)),
+            bytes: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+            incomplete,
+            body: match incomplete {
+                Some(_) => Body::None,
+                None if kept.too_large => Body::Unreadable(UnreadableBody::TooLarge),
+                None if bytes.is_empty() => Body::None,
+                None => String::from_utf8(bytes)
+                    .map_or(Body::Unreadable(UnreadableBody::NotUtf8), Body::Text),
+            },
+        }
+    }
 }
 
 /// The headers in order, names in lower case, and whether all of them fitted. Values that aren't UTF-8 are passed with

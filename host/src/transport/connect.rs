@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout_at};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::plan::Refusal;
+use super::plan::{Reach, Refusal};
 use crate::address;
 
 /// Longest time for a connection, name look-up and TLS included, however much the request has.
@@ -75,14 +75,14 @@ pub(super) enum LookupError {
 /// asks nobody again: a name can't be checked as one address and connected to as another.
 #[derive(Debug, Clone)]
 pub(super) struct Resolver {
-    allow_private: bool,
+    reach: Reach,
     slots: Arc<Semaphore>,
 }
 
 impl Resolver {
-    pub(super) fn new(allow_private: bool) -> Self {
+    pub(super) fn new(reach: Reach) -> Self {
         Self {
-            allow_private,
+            reach,
             slots: Arc::new(Semaphore::new(LOOKUPS_MAX)),
         }
     }
@@ -99,7 +99,7 @@ impl Resolver {
             .await
             .map_err(|stopped| LookupError::Failed(io::Error::other(stopped)))?
             .map_err(LookupError::Failed)?;
-        checked(&host, found, self.allow_private)
+        checked(&host, found, self.reach)
     }
 }
 
@@ -107,7 +107,7 @@ impl Resolver {
 fn checked(
     host: &str,
     found: Vec<SocketAddr>,
-    allow_private: bool,
+    reach: Reach,
 ) -> Result<Vec<SocketAddr>, LookupError> {
     if found.is_empty() {
         return Err(LookupError::Empty);
@@ -116,11 +116,13 @@ fn checked(
         .iter()
         .find_map(|found| address::why_not_public(found.ip()).map(|what| (found.ip(), what)));
     match private {
-        Some((ip, what)) if !allow_private => Err(LookupError::Refused(Refusal::PrivateAddress {
-            host: host.to_owned(),
-            ip,
-            what,
-        })),
+        Some((ip, what)) if reach == Reach::Public => {
+            Err(LookupError::Refused(Refusal::PrivateAddress {
+                host: host.to_owned(),
+                ip,
+                what,
+            }))
+        }
         _ => Ok(found),
     }
 }
@@ -196,18 +198,18 @@ mod tests {
     #[test]
     fn i17_one_private_address_refuses_the_whole_answer() {
         let public = found(&["1.1.1.1", "2606:4700::1111"]);
-        assert_eq!(checked("h", public.clone(), false).unwrap(), public);
+        assert_eq!(checked("h", public.clone(), Reach::Public).unwrap(), public);
         for private in ["127.0.0.1", "::1", "::ffff:10.0.0.1", "169.254.169.254"] {
             let mixed = found(&["1.1.1.1", private]);
-            let refused = checked("h", mixed.clone(), false);
+            let refused = checked("h", mixed.clone(), Reach::Public);
             let Err(LookupError::Refused(Refusal::PrivateAddress { ip, .. })) = refused else {
                 panic!("{refused:?}");
             };
             assert_eq!(ip.to_string(), private);
-            assert_eq!(checked("h", mixed.clone(), true).unwrap(), mixed);
+            assert_eq!(checked("h", mixed.clone(), Reach::Private).unwrap(), mixed);
         }
         assert!(matches!(
-            checked("h", Vec::new(), true),
+            checked("h", Vec::new(), Reach::Plain),
             Err(LookupError::Empty)
         ));
     }

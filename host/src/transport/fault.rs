@@ -141,18 +141,15 @@ fn of_connect(error: Option<&io::Error>, tls: bool) -> Fault {
 /// Reads an error that came while the answer's body was read.
 pub(super) fn of_body(error: &reqwest::Error) -> Fault {
     use io::ErrorKind as Kind;
-    // Without the HTTP layer's own error in it, the decoder refused what arrived.
-    let Some(http) = find::<hyper::Error>(error) else {
-        return Fault::Undecodable;
-    };
+    let http = find::<hyper::Error>(error);
     match find_io(error).map(io::Error::kind) {
         Some(Kind::UnexpectedEof) => Fault::Truncated,
         Some(Kind::TimedOut) => Fault::ReadTimeout,
         // The chunks' own framing is broken.
         Some(Kind::InvalidData | Kind::InvalidInput) => Fault::Undecodable,
         Some(_) => Fault::Reset,
-        None if http.is_incomplete_message() => Fault::Truncated,
-        None if http.is_parse() => Fault::Undecodable,
+        None if http.is_some_and(hyper::Error::is_incomplete_message) => Fault::Truncated,
+        None if http.is_some_and(hyper::Error::is_parse) => Fault::Undecodable,
         None => Fault::Reset,
     }
 }
@@ -160,12 +157,24 @@ pub(super) fn of_body(error: &reqwest::Error) -> Fault {
 /// The innermost cause in words, for the operator: bounded, printable ASCII only, since a certificate's names may be in it.
 /// The client's own errors name the address; the innermost one doesn't.
 pub(super) fn detail(error: &reqwest::Error) -> String {
-    let innermost = chain(error).last().filter(|cause| !cause.is::<reqwest::Error>());
-    innermost.map(ToString::to_string).unwrap_or_default().chars().take(200).map(printable).collect()
+    let innermost = chain(error)
+        .last()
+        .filter(|cause| !cause.is::<reqwest::Error>());
+    innermost
+        .map(ToString::to_string)
+        .unwrap_or_default()
+        .chars()
+        .take(200)
+        .map(printable)
+        .collect()
 }
 
 fn printable(c: char) -> char {
-    if c == ' ' || c.is_ascii_graphic() { c } else { '?' }
+    if c == ' ' || c.is_ascii_graphic() {
+        c
+    } else {
+        '?'
+    }
 }
 
 fn chain<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
@@ -175,7 +184,10 @@ fn chain<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error +
 
 /// The next cause. An `io::Error` made of another error shows that one's cause as its own, and would hide the error itself.
 fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
-    if let Some(inner) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+    if let Some(inner) = error
+        .downcast_ref::<io::Error>()
+        .and_then(io::Error::get_ref)
+    {
         return Some(inner);
     }
     error.source()
@@ -210,6 +222,7 @@ mod tests {
             .collect()
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn d20_an_error_of_the_connector_is_read_by_its_kind() {
         let os = |code| io::Error::from_raw_os_error(code);

@@ -13,6 +13,7 @@
 
 mod body;
 mod connect;
+mod decode;
 mod fault;
 mod plan;
 
@@ -20,7 +21,7 @@ mod plan;
 mod tests;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use reqwest::{Client, Response, redirect, retry};
@@ -32,8 +33,10 @@ pub use plan::{AllowedOrigin, AttachCredential, OWN_HEADERS, Plan, Refusal};
 
 use crate::clock::Clock;
 use crate::credential::Secret;
+use body::Read;
 use connect::{InTime, LIMITS, Limits, Resolver};
 use fault::Failure;
+use plan::{Checked, Reach};
 
 /// How long an idle connection is kept. Common servers close theirs after 5 s, and a request that crosses such a close is
 /// lost for an answer.
@@ -63,8 +66,8 @@ pub enum Sent {
 pub struct Answer {
     /// The status code.
     pub status: u16,
-    /// In order, names in lower case, repeated ones repeated. Of a decoded body, `content-encoding` and `content-length` are
-    /// left out.
+    /// In order, names in lower case, repeated ones repeated (those of one name together); those of a head beyond
+    /// [`MAX_HEAD_BYTES`] as far as they fitted, and then the exchange is `undecodable`.
     pub headers: Vec<(String, String)>,
     /// The body, after content decoding.
     pub body: Body,
@@ -112,15 +115,11 @@ impl fmt::Debug for Answer {
     }
 }
 
-/// The transport could not be set up.
-#[derive(Debug, thiserror::Error)]
-#[error("the HTTP client can't be set up: {0}")]
-pub struct SetUpError(String);
-
 /// Sends requests, one per call; made once and shared.
 pub struct Transport {
-    public: Client,
-    private: Client,
+    public: OnceLock<Client>,
+    private: OnceLock<Client>,
+    plain: OnceLock<Client>,
     clock: Arc<dyn Clock>,
 }
 
@@ -131,15 +130,17 @@ impl fmt::Debug for Transport {
 }
 
 impl Transport {
-    /// A transport whose answers are dated by `clock`. Certificates are checked against the system's authorities.
-    pub fn new(clock: Arc<dyn Clock>) -> Result<Self, SetUpError> {
+    /// A transport whose answers are dated by `clock`. Certificates are checked against the system's authorities, which are
+    /// read at the first request that needs them.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
         // Fails only where the process has one already, which will do as well.
         let _installed = rustls::crypto::ring::default_provider().install_default();
-        Ok(Self {
-            public: client(false)?,
-            private: client(true)?,
+        Self {
+            public: OnceLock::new(),
+            private: OnceLock::new(),
+            plain: OnceLock::new(),
             clock,
-        })
+        }
     }
 
     /// Sends one request and reads its answer, all within `total`.
@@ -155,16 +156,9 @@ impl Transport {
         if total.is_zero() {
             return Err(Refusal::NoTime);
         }
-        let checked = plan::check(plan, secret)?;
-        let client = if checked.allow_private {
-            &self.private
-        } else {
-            &self.public
-        };
-        let tls = checked.request.url().scheme() == "https";
+        let Checked { request, reach } = plan::check(plan, secret)?;
         let total = total.min(TOTAL_MAX);
         let end = start + total;
-        let limits = Limits::new(start, total);
 
         let sent_at = self.clock.now_ms();
         let unanswered = |fault, detail| {
@@ -175,13 +169,17 @@ impl Transport {
                 at: self.clock.now_ms(),
             }))
         };
-        let answered = LIMITS.scope(limits, client.execute(checked.request));
+        let client = match self.client(reach) {
+            Ok(client) => client,
+            Err(error) => return unanswered(Fault::NotSent, fault::detail(&error)),
+        };
+        let answered = LIMITS.scope(Limits::new(start, total), client.execute(request));
         match timeout_at(end, answered).await {
             Ok(Ok(response)) => {
                 let answer = self.answer(response, plan, sent_at, end).await;
                 Ok(Sent::Answered(answer))
             }
-            Ok(Err(error)) => match fault::of_send(&error, tls) {
+            Ok(Err(error)) => match fault::of_send(&error, reach != Reach::Plain) {
                 Failure::Refused(refusal) => Err(refusal),
                 Failure::Fault(fault) => unanswered(fault, fault::detail(&error)),
             },
@@ -189,24 +187,37 @@ impl Transport {
         }
     }
 
+    /// The client for `reach`, made when first needed: reading the system's authorities takes a while, and a system without
+    /// any can still be used for plain requests. No two share a connection.
+    fn client(&self, reach: Reach) -> reqwest::Result<&Client> {
+        let slot = match reach {
+            Reach::Public => &self.public,
+            Reach::Private => &self.private,
+            Reach::Plain => &self.plain,
+        };
+        if let Some(client) = slot.get() {
+            return Ok(client);
+        }
+        let client = client(reach)?;
+        Ok(slot.get_or_init(|| client))
+    }
+
     async fn answer(&self, response: Response, plan: &Plan, sent_at: u64, end: Instant) -> Answer {
         let status = response.status().as_u16();
         let (headers, whole) = body::headers(&response);
-        // Of a head that passes the limit nothing more is wanted.
-        let max = if whole { plan.max_body_bytes } else { 0 };
-        let read = body::read(response, max, end).await;
+        let read = if whole {
+            body::read(response, plan.max_body_bytes, end).await
+        } else {
+            Read::nothing(Fault::Undecodable)
+        };
         Answer {
             status,
             request_id: body::request_id(&headers, &plan.request_id_headers),
             headers,
-            body: if whole { read.body } else { Body::None },
+            body: read.body,
             body_sha256: read.sha256,
             body_bytes: read.bytes,
-            incomplete: if whole {
-                read.incomplete
-            } else {
-                Some(Fault::Undecodable)
-            },
+            incomplete: read.incomplete,
             sent_at,
             received_at: self.clock.now_ms(),
         }
@@ -214,19 +225,26 @@ impl Transport {
 }
 
 /// A client that does what it is told, once.
-fn client(allow_private: bool) -> Result<Client, SetUpError> {
-    Client::builder()
+fn client(reach: Reach) -> reqwest::Result<Client> {
+    let builder = Client::builder()
         .user_agent(USER_AGENT)
         .redirect(redirect::Policy::none())
         .retry(retry::never())
         .referer(false)
         .no_proxy()
         .http1_only()
-        .https_only(!allow_private)
-        .dns_resolver(Arc::new(Resolver::new(allow_private)))
+        // Codings are undone in `decode`, whatever features another crate may switch on.
+        .no_gzip()
+        .no_brotli()
+        .no_deflate()
+        .no_zstd()
+        .dns_resolver(Arc::new(Resolver::new(reach)))
         .connector_layer(InTime)
         .pool_idle_timeout(IDLE)
-        .pool_max_idle_per_host(IDLE_MAX)
-        .build()
-        .map_err(|error| SetUpError(fault::detail(&error)))
+        .pool_max_idle_per_host(IDLE_MAX);
+    let builder = match reach {
+        Reach::Public | Reach::Private => builder.https_only(true),
+        Reach::Plain => builder.tls_certs_only([]),
+    };
+    builder.build()
 }

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Request, Url};
 use zeroize::Zeroizing;
 
+use super::decode::ACCEPTED;
 use crate::address;
 use crate::credential::Secret;
 
@@ -120,7 +121,9 @@ pub enum Refusal {
         origin: String,
     },
     /// The host is at an address that isn't public, and its origin has no `allow_private` (I17).
-    #[error("host `{host}` is at {ip}, which is {what}, and the contract does not say `allow_private` for it")]
+    #[error(
+        "host `{host}` is at {ip}, which is {what}, and the contract does not say `allow_private` for it"
+    )]
     PrivateAddress {
         /// The host as the address names it.
         host: String,
@@ -169,32 +172,41 @@ impl Refusal {
     }
 }
 
-/// A request that may be sent, and whether to a private address.
+/// A request that may be sent, and how far it may reach.
 pub(super) struct Checked {
     pub(super) request: Request,
-    pub(super) allow_private: bool,
+    pub(super) reach: Reach,
+}
+
+/// What a request may connect to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Encrypted, at public addresses.
+    Public,
+    /// Encrypted, at any address.
+    Private,
+    /// Not encrypted, at any address.
+    Plain,
 }
 
 /// Checks a plan and makes the request of it. The credential is attached last, to an address that has passed every check
 /// that can be made without a look-up; the look-up's are made before there is a connection to write it to.
 pub(super) fn check(plan: &Plan, secret: Option<&Secret>) -> Result<Checked, Refusal> {
     let url = address_of(&plan.url)?;
-    let allow_private = allowed(&url, &plan.origins)?;
+    let reach = allowed(&url, &plan.origins)?;
     let method = method(&plan.method)?;
     let mut headers = HeaderMap::new();
     for (name, value) in &plan.headers {
         headers.append(header_name(name)?, header_value(name, value)?);
     }
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(ACCEPTED));
     let mut request = Request::new(method, url);
     *request.headers_mut() = headers;
     *request.body_mut() = plan.body.clone().map(Into::into);
     if let Some(how) = &plan.credential {
         attach(&mut request, how, secret)?;
     }
-    Ok(Checked {
-        request,
-        allow_private,
-    })
+    Ok(Checked { request, reach })
 }
 
 /// Parses with the client's own parser, so that what is judged is what is contacted.
@@ -221,17 +233,17 @@ fn address_of(text: &str) -> Result<Url, Refusal> {
     Ok(url)
 }
 
-/// Whether the address may be private, if the contract lets requests go there at all (I17).
-fn allowed(url: &Url, origins: &[AllowedOrigin]) -> Result<bool, Refusal> {
+/// How far a request to this address may reach, if the contract lets it go there at all (I17).
+fn allowed(url: &Url, origins: &[AllowedOrigin]) -> Result<Reach, Refusal> {
     let origin = || url.origin().ascii_serialization();
     let Some(entry) = origins.iter().find(|entry| is_origin(&entry.origin, url)) else {
         return Err(Refusal::Origin { origin: origin() });
     };
-    if entry.allow_private {
-        return Ok(true);
-    }
-    if url.scheme() == "http" {
-        return Err(Refusal::PlainHttp { origin: origin() });
+    match (url.scheme(), entry.allow_private) {
+        ("https", true) => return Ok(Reach::Private),
+        ("https", false) => {}
+        (_, true) => return Ok(Reach::Plain),
+        (_, false) => return Err(Refusal::PlainHttp { origin: origin() }),
     }
     // The resolver is never asked for a literal.
     let literal = url.host_str().and_then(|host| {
@@ -244,7 +256,7 @@ fn allowed(url: &Url, origins: &[AllowedOrigin]) -> Result<bool, Refusal> {
             ip,
             what,
         }),
-        _ => Ok(false),
+        _ => Ok(Reach::Public),
     }
 }
 
@@ -314,7 +326,7 @@ fn attach(
 mod tests {
     use super::*;
 
-    fn refused(url: &str, origins: &[(&str, bool)]) -> Result<bool, &'static str> {
+    fn refused(url: &str, origins: &[(&str, bool)]) -> Result<Reach, &'static str> {
         let origins: Vec<AllowedOrigin> = origins
             .iter()
             .map(|(origin, allow_private)| AllowedOrigin {
@@ -330,9 +342,15 @@ mod tests {
     #[test]
     fn i17_an_address_is_allowed_by_its_whole_origin() {
         let api = [("https://api.example.com", false)];
-        assert_eq!(refused("https://api.example.com/jobs/1?a=b", &api), Ok(false));
-        assert_eq!(refused("https://api.example.com:443/", &api), Ok(false));
-        assert_eq!(refused("https://API.EXAMPLE.com/", &api), Ok(false));
+        assert_eq!(
+            refused("https://api.example.com/jobs/1?a=b", &api),
+            Ok(Reach::Public)
+        );
+        assert_eq!(
+            refused("https://api.example.com:443/", &api),
+            Ok(Reach::Public)
+        );
+        assert_eq!(refused("https://API.EXAMPLE.com/", &api), Ok(Reach::Public));
         for elsewhere in [
             "https://api.example.com:8443/",
             "http://api.example.com/",
@@ -374,9 +392,17 @@ mod tests {
             ("https://169.254.169.254", "private_address"),
         ] {
             assert_eq!(refused(url, &[(url, false)]), Err(name), "{url}");
-            assert_eq!(refused(url, &[(url, true)]), Ok(true), "{url}");
+            let reach = if name == "plain_http" {
+                Reach::Plain
+            } else {
+                Reach::Private
+            };
+            assert_eq!(refused(url, &[(url, true)]), Ok(reach), "{url}");
         }
-        assert_eq!(refused("https://8.8.8.8", &[("https://8.8.8.8", false)]), Ok(false));
+        assert_eq!(
+            refused("https://8.8.8.8", &[("https://8.8.8.8", false)]),
+            Ok(Reach::Public)
+        );
     }
 
     #[test]
