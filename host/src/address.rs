@@ -25,11 +25,7 @@ const fn v6(a: u16, b: u16) -> Ipv6Addr {
 const IPV4: &[Block4] = &[
     Block4(v4(0, 0, 0, 0), 8, "this network (RFC 791)"),
     Block4(v4(10, 0, 0, 0), 8, "private use (RFC 1918)"),
-    Block4(
-        v4(100, 64, 0, 0),
-        10,
-        "shared, behind a carrier's NAT (RFC 6598)",
-    ),
+    Block4(v4(100, 64, 0, 0), 10, "shared, behind a carrier's NAT (RFC 6598)"),
     Block4(v4(127, 0, 0, 0), 8, "loopback (RFC 1122)"),
     Block4(v4(169, 254, 0, 0), 16, "link-local (RFC 3927)"),
     Block4(v4(172, 16, 0, 0), 12, "private use (RFC 1918)"),
@@ -211,15 +207,9 @@ mod tests {
 
     #[test]
     fn the_reason_names_the_block() {
-        assert_eq!(
-            why_not_public(ip("169.254.169.254")),
-            Some("link-local (RFC 3927)")
-        );
+        assert_eq!(why_not_public(ip("169.254.169.254")), Some("link-local (RFC 3927)"));
         assert_eq!(why_not_public(ip("::1")), Some("loopback (RFC 4291)"));
-        assert_eq!(
-            why_not_public(ip("::ffff:127.0.0.1")),
-            Some("loopback (RFC 1122)")
-        );
+        assert_eq!(why_not_public(ip("::ffff:127.0.0.1")), Some("loopback (RFC 1122)"));
         assert_eq!(why_not_public(ip("8.8.8.8")), None);
     }
 

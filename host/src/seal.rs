@@ -92,10 +92,7 @@ impl Key {
         let mut digest = Sha256::new_with_prefix(b"sondeo.key/1");
         digest.update(bytes.as_slice());
         let [a, b, c, d, ..]: [u8; 32] = digest.finalize().into();
-        Self {
-            bytes,
-            id: [a, b, c, d],
-        }
+        Self { bytes, id: [a, b, c, d] }
     }
 
     /// The key's id, 8 hex digits: names the key without telling it.
@@ -109,22 +106,11 @@ impl Key {
     }
 
     /// Seals `value` for one operation. `sha256` is the digest by which the record names the value, as it stands there.
-    pub fn seal(
-        &self,
-        operation_id: &str,
-        sha256: &str,
-        value: &Secret,
-    ) -> Result<Vec<u8>, SealError> {
+    pub fn seal(&self, operation_id: &str, sha256: &str, value: &Secret) -> Result<Vec<u8>, SealError> {
         let mut nonce = [0; NONCE_BYTES];
         getrandom::fill(&mut nonce).map_err(|error| SealError::Random(error.to_string()))?;
-        let payload = Payload {
-            msg: value.expose().as_bytes(),
-            aad: &associated(self.id, operation_id, sha256),
-        };
-        let encrypted = self
-            .cipher()
-            .encrypt(&XNonce::from(nonce), payload)
-            .map_err(|_| SealError::TooLong)?;
+        let payload = Payload { msg: value.expose().as_bytes(), aad: &associated(self.id, operation_id, sha256) };
+        let encrypted = self.cipher().encrypt(&XNonce::from(nonce), payload).map_err(|_| SealError::TooLong)?;
         let mut sealed = header(self.id).to_vec();
         sealed.extend(nonce);
         sealed.extend(encrypted);
@@ -132,32 +118,17 @@ impl Key {
     }
 
     /// Opens what [`Key::seal`] made for the same operation and digest.
-    pub fn open(
-        &self,
-        operation_id: &str,
-        sha256: &str,
-        sealed: &[u8],
-    ) -> Result<Secret, SealError> {
+    pub fn open(&self, operation_id: &str, sha256: &str, sealed: &[u8]) -> Result<Secret, SealError> {
         let (version, rest) = sealed.split_first().ok_or(SealError::Damaged)?;
         if *version != VERSION {
             return Err(SealError::Version(*version));
         }
-        let (id, rest) = rest
-            .split_first_chunk::<KEY_ID_BYTES>()
-            .ok_or(SealError::Damaged)?;
+        let (id, rest) = rest.split_first_chunk::<KEY_ID_BYTES>().ok_or(SealError::Damaged)?;
         if *id != self.id {
-            return Err(SealError::WrongKey {
-                sealed: hex::encode(id),
-                given: self.id(),
-            });
+            return Err(SealError::WrongKey { sealed: hex::encode(id), given: self.id() });
         }
-        let (nonce, encrypted) = rest
-            .split_first_chunk::<NONCE_BYTES>()
-            .ok_or(SealError::Damaged)?;
-        let payload = Payload {
-            msg: encrypted,
-            aad: &associated(self.id, operation_id, sha256),
-        };
+        let (nonce, encrypted) = rest.split_first_chunk::<NONCE_BYTES>().ok_or(SealError::Damaged)?;
+        let payload = Payload { msg: encrypted, aad: &associated(self.id, operation_id, sha256) };
         let opened = self
             .cipher()
             .decrypt(&XNonce::from(*nonce), payload)
@@ -181,23 +152,18 @@ impl fmt::Debug for Key {
 fn decode_base64(text: &str, bytes: &mut [u8; KEY_BYTES]) -> bool {
     const FORGIVING: GeneralPurposeConfig =
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-    [base64::alphabet::STANDARD, base64::alphabet::URL_SAFE]
-        .iter()
-        .any(|alphabet| {
-            let engine = GeneralPurpose::new(alphabet, FORGIVING);
-            // The decoder may want more room than it fills in the end.
-            let mut room = Zeroizing::new([0; 2 * KEY_BYTES]);
-            match engine.decode_slice(text, room.as_mut_slice()) {
-                Ok(KEY_BYTES) => {
-                    bytes
-                        .iter_mut()
-                        .zip(room.iter())
-                        .for_each(|(to, from)| *to = *from);
-                    true
-                }
-                _ => false,
+    [base64::alphabet::STANDARD, base64::alphabet::URL_SAFE].iter().any(|alphabet| {
+        let engine = GeneralPurpose::new(alphabet, FORGIVING);
+        // The decoder may want more room than it fills in the end.
+        let mut room = Zeroizing::new([0; 2 * KEY_BYTES]);
+        match engine.decode_slice(text, room.as_mut_slice()) {
+            Ok(KEY_BYTES) => {
+                bytes.iter_mut().zip(room.iter()).for_each(|(to, from)| *to = *from);
+                true
             }
-        })
+            _ => false,
+        }
+    })
 }
 
 fn header(id: [u8; KEY_ID_BYTES]) -> [u8; 1 + KEY_ID_BYTES] {
@@ -242,12 +208,7 @@ mod tests {
         let sealed = sealed();
         let open = |operation, digest| key(HEX).open(operation, digest, &sealed);
         assert_eq!(open("op-1", "ab12").unwrap().expose(), CANARY);
-        for (operation, digest) in [
-            ("op-2", "ab12"),
-            ("op-1", "ab13"),
-            ("op-1a", "b12"),
-            ("", ""),
-        ] {
+        for (operation, digest) in [("op-2", "ab12"), ("op-1", "ab13"), ("op-1a", "b12"), ("", "")] {
             assert_eq!(open(operation, digest).unwrap_err(), SealError::Damaged);
         }
     }
@@ -297,10 +258,7 @@ mod tests {
     #[test]
     fn d31_sealed_values_of_the_first_version_stay_readable() {
         let sealed = hex::decode(GOLDEN).unwrap();
-        assert_eq!(
-            key(HEX).open("op-1", "ab12", &sealed).unwrap().expose(),
-            CANARY
-        );
+        assert_eq!(key(HEX).open("op-1", "ab12", &sealed).unwrap().expose(), CANARY);
     }
 
     const GOLDEN: &str = "01a026cac26465666768696a6b6c6d6e6f707172737475767778797a7b14078dc08c14a6ade159f15ad541d8b13ad6221d8102a9dfe17a169858371f2dc8672d1f5ecfdaf0ddd53a75903b7f7a87404560b17772fc53";

@@ -99,10 +99,7 @@ impl FromStr for CredentialRef {
             "exec" => Kind::Exec,
             _ => return Err(ReferenceError::Unknown),
         };
-        Ok(Self {
-            text: text.to_owned(),
-            kind,
-        })
+        Ok(Self { text: text.to_owned(), kind })
     }
 }
 
@@ -235,10 +232,7 @@ impl CredentialRef {
             }
             None => None,
         };
-        Ok(Credential {
-            value: Secret::new(value.to_owned()),
-            account,
-        })
+        Ok(Credential { value: Secret::new(value.to_owned()), account })
     }
 
     /// What stands after the reference's first word.
@@ -247,11 +241,7 @@ impl CredentialRef {
     }
 
     fn error(&self, part: Part, flaw: Flaw) -> CredentialError {
-        CredentialError {
-            reference: self.clone(),
-            part,
-            flaw,
-        }
+        CredentialError { reference: self.clone(), part, flaw }
     }
 
     fn read_env(&self) -> Result<Raw, CredentialError> {
@@ -269,9 +259,7 @@ impl CredentialRef {
             .await
             .map_err(error(Part::Value))?
             .ok_or_else(|| self.error(Part::Value, Flaw::Unreadable("no such file".to_owned())))?;
-        let account = read_file(format!("{}.account", self.rest()))
-            .await
-            .map_err(error(Part::Account))?;
+        let account = read_file(format!("{}.account", self.rest())).await.map_err(error(Part::Account))?;
         Ok((value, account))
     }
 

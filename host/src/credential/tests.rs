@@ -18,10 +18,7 @@ async fn flaw(text: &str) -> (Part, Flaw) {
 }
 
 fn credential(value: &str) -> Credential {
-    Credential {
-        value: Secret::new(value.to_owned()),
-        account: None,
-    }
+    Credential { value: Secret::new(value.to_owned()), account: None }
 }
 
 #[test]
@@ -58,10 +55,7 @@ fn i18_a_text_that_is_no_reference_is_not_repeated() {
 #[test]
 fn i18_a_secret_shows_in_no_debug() {
     let credential = credential(CANARY);
-    assert_eq!(
-        format!("{credential:?}"),
-        "Credential { value: Secret(..), account: None }"
-    );
+    assert_eq!(format!("{credential:?}"), "Credential { value: Secret(..), account: None }");
     assert_eq!(credential.value.expose(), CANARY);
 }
 
@@ -95,13 +89,9 @@ async fn a_file_is_read_with_the_account_beside_it() {
     let path = dir.path().join("key");
     let text = format!("file:{}", path.display());
     let account = dir.path().join("key.account");
-    for (held, value) in [
-        ("v", "v"),
-        ("v\n", "v"),
-        ("v\r\n", "v"),
-        ("two words\n", "two words"),
-        ("schlüssel", "schlüssel"),
-    ] {
+    for (held, value) in
+        [("v", "v"), ("v\n", "v"), ("v\r\n", "v"), ("two words\n", "two words"), ("schlüssel", "schlüssel")]
+    {
         fs::write(&path, held).unwrap();
         let credential = reference(&text).resolve().await.unwrap();
         assert_eq!(credential.value.expose(), value);
@@ -182,11 +172,7 @@ async fn i18_a_command_that_gives_no_value_is_refused_without_showing_it() {
         let got = flaw(&script(&dir, body)).await;
         assert_eq!(got, (Part::Value, expected), "{body}");
     }
-    let failed = flaw(&script(
-        &dir,
-        "echo canary-5f2d; echo canary-5f2d >&2; exit 3",
-    ))
-    .await;
+    let failed = flaw(&script(&dir, "echo canary-5f2d; echo canary-5f2d >&2; exit 3")).await;
     assert!(matches!(failed, (Part::Value, Flaw::Failed(status)) if status.contains('3')));
     let missing = flaw("exec:/nonexistent/helper").await;
     assert!(matches!(missing, (Part::Value, Flaw::Unreadable(_))));
@@ -199,9 +185,7 @@ async fn a_command_that_hangs_is_killed() {
     let pid = dir.path().join("pid");
     let text = script(&dir, &format!("echo $$ >{}; exec sleep 60", pid.display()));
     let start = Instant::now();
-    let hung = reference(&text)
-        .read_command(Duration::from_millis(300))
-        .await;
+    let hung = reference(&text).read_command(Duration::from_millis(300)).await;
     assert_eq!(hung.unwrap_err().flaw, Flaw::Late);
     assert!(start.elapsed() < Duration::from_secs(5));
     let process = format!("/proc/{}", fs::read_to_string(pid).unwrap().trim());

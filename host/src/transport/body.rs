@@ -102,8 +102,7 @@ impl Read {
                 Some(_) => Body::None,
                 None if kept.too_large => Body::Unreadable(UnreadableBody::TooLarge),
                 None if bytes.is_empty() => Body::None,
-                None => String::from_utf8(bytes)
-                    .map_or(Body::Unreadable(UnreadableBody::NotUtf8), Body::Text),
+                None => String::from_utf8(bytes).map_or(Body::Unreadable(UnreadableBody::NotUtf8), Body::Text),
             },
         }
     }
@@ -130,9 +129,7 @@ pub(super) fn headers(response: &Response) -> (Vec<(String, String)>, bool) {
 /// since it is shown wherever the exchange is.
 pub(super) fn request_id(headers: &[(String, String)], names: &[String]) -> Option<String> {
     let values = names.iter().filter_map(|wanted| {
-        let mut named = headers
-            .iter()
-            .filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        let mut named = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
         named.next().map(|(_, value)| value)
     });
     values

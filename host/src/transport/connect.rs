@@ -44,17 +44,12 @@ impl Limits {
     pub(super) fn new(start: Instant, total: Duration) -> Self {
         let slack = (total / 20).min(SLACK_MAX);
         let connect_by = start + total.saturating_sub(slack).min(CONNECT_MAX);
-        Self {
-            resolve_by: connect_by.checked_sub(slack).unwrap_or(start),
-            connect_by,
-        }
+        Self { resolve_by: connect_by.checked_sub(slack).unwrap_or(start), connect_by }
     }
 
     /// The limits of the request being sent.
     fn current() -> Self {
-        LIMITS
-            .try_with(|limits| *limits)
-            .unwrap_or_else(|_| Self::new(Instant::now(), CONNECT_MAX))
+        LIMITS.try_with(|limits| *limits).unwrap_or_else(|_| Self::new(Instant::now(), CONNECT_MAX))
     }
 }
 
@@ -81,10 +76,7 @@ pub(super) struct Resolver {
 
 impl Resolver {
     pub(super) fn new(reach: Reach) -> Self {
-        Self {
-            reach,
-            slots: Arc::new(Semaphore::new(LOOKUPS_MAX)),
-        }
+        Self { reach, slots: Arc::new(Semaphore::new(LOOKUPS_MAX)) }
     }
 
     async fn look_up(self, host: String) -> Result<Vec<SocketAddr>, LookupError> {
@@ -104,24 +96,14 @@ impl Resolver {
 }
 
 /// The whole answer, or nothing: where one address isn't public, the others are no better (I17).
-fn checked(
-    host: &str,
-    found: Vec<SocketAddr>,
-    reach: Reach,
-) -> Result<Vec<SocketAddr>, LookupError> {
+fn checked(host: &str, found: Vec<SocketAddr>, reach: Reach) -> Result<Vec<SocketAddr>, LookupError> {
     if found.is_empty() {
         return Err(LookupError::Empty);
     }
-    let private = found
-        .iter()
-        .find_map(|found| address::why_not_public(found.ip()).map(|what| (found.ip(), what)));
+    let private = found.iter().find_map(|found| address::why_not_public(found.ip()).map(|what| (found.ip(), what)));
     match private {
         Some((ip, what)) if reach == Reach::Public => {
-            Err(LookupError::Refused(Refusal::PrivateAddress {
-                host: host.to_owned(),
-                ip,
-                what,
-            }))
+            Err(LookupError::Refused(Refusal::PrivateAddress { host: host.to_owned(), ip, what }))
         }
         _ => Ok(found),
     }
@@ -132,9 +114,7 @@ impl Resolve for Resolver {
         let look_up = self.clone().look_up(name.as_str().to_owned());
         let by = Limits::current().resolve_by;
         Box::pin(async move {
-            let found = timeout_at(by, look_up)
-                .await
-                .unwrap_or(Err(LookupError::Late))?;
+            let found = timeout_at(by, look_up).await.unwrap_or(Err(LookupError::Late))?;
             Ok(Box::new(found.into_iter()) as Addrs)
         })
     }
@@ -178,11 +158,7 @@ where
     fn call(&mut self, target: Target) -> Self::Future {
         let connecting = self.0.call(target);
         let by = Limits::current().connect_by;
-        Box::pin(async move {
-            timeout_at(by, connecting)
-                .await
-                .unwrap_or_else(|_| Err(ConnectLate.into()))
-        })
+        Box::pin(async move { timeout_at(by, connecting).await.unwrap_or_else(|_| Err(ConnectLate.into())) })
     }
 }
 
@@ -208,10 +184,7 @@ mod tests {
             assert_eq!(ip.to_string(), private);
             assert_eq!(checked("h", mixed.clone(), Reach::Private).unwrap(), mixed);
         }
-        assert!(matches!(
-            checked("h", Vec::new(), Reach::Plain),
-            Err(LookupError::Empty)
-        ));
+        assert!(matches!(checked("h", Vec::new(), Reach::Plain), Err(LookupError::Empty)));
     }
 
     #[test]

@@ -60,10 +60,7 @@ pub(super) enum Decoder {
 impl Decoder {
     /// A decoder for what the headers say, which keeps at most `max_bytes`.
     pub(super) fn new(headers: &HeaderMap, max_bytes: u64) -> Self {
-        let kept = Kept {
-            max: usize::try_from(max_bytes).unwrap_or(usize::MAX),
-            ..Kept::default()
-        };
+        let kept = Kept { max: usize::try_from(max_bytes).unwrap_or(usize::MAX), ..Kept::default() };
         let values = headers.get_all(CONTENT_ENCODING).iter();
         let codings: Vec<&[u8]> = values
             .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
@@ -73,10 +70,7 @@ impl Decoder {
         match codings.as_slice() {
             [] => Self::Plain(kept),
             // Names don't depend on case, and `x-gzip` is the same (RFC 9110 8.4.1).
-            [one] if is_gzip(one) => Self::Gzip {
-                inner: Box::new(MultiGzDecoder::new(kept)),
-                begun: false,
-            },
+            [one] if is_gzip(one) => Self::Gzip { inner: Box::new(MultiGzDecoder::new(kept)), begun: false },
             _ => Self::Unknown(kept),
         }
     }
@@ -200,27 +194,13 @@ mod tests {
     #[test]
     fn names_of_codings_are_read_as_rfc_9110_says() {
         let body = gzip(b"hello");
-        for codings in [
-            &["gzip"][..],
-            &["GZip"],
-            &["x-gzip"],
-            &["identity", " gzip ,"],
-        ] {
-            assert_eq!(
-                decode(codings, &body, 100).unwrap(),
-                b"hello",
-                "{codings:?}"
-            );
+        for codings in [&["gzip"][..], &["GZip"], &["x-gzip"], &["identity", " gzip ,"]] {
+            assert_eq!(decode(codings, &body, 100).unwrap(), b"hello", "{codings:?}");
         }
         for codings in [&[][..], &["identity"], &[""]] {
             assert_eq!(decode(codings, b"hello", 2).unwrap(), b"hello");
         }
-        for codings in [
-            &["br"][..],
-            &["gzip, gzip"],
-            &["gzip", "gzip"],
-            &["deflate"],
-        ] {
+        for codings in [&["br"][..], &["gzip, gzip"], &["gzip", "gzip"], &["deflate"]] {
             assert_eq!(decode(codings, &body, 100), Err(Fault::Undecodable));
             assert_eq!(decode(codings, b"", 100).unwrap(), b"");
         }

@@ -65,9 +65,7 @@ impl Fault {
     /// Whether the request may have left (D20). `No` is said only where the client itself gave the request back.
     pub fn left(self) -> Left {
         match self {
-            Self::Dns | Self::Refused | Self::Tls | Self::ConnectTimeout | Self::NotSent => {
-                Left::No
-            }
+            Self::Dns | Self::Refused | Self::Tls | Self::ConnectTimeout | Self::NotSent => Left::No,
             Self::Reset | Self::ReadTimeout | Self::Truncated | Self::Undecodable => Left::Maybe,
         }
     }
@@ -101,9 +99,7 @@ pub(super) fn of_send(error: &reqwest::Error, tls: bool) -> Failure {
     if let Some(lookup) = find::<LookupError>(error) {
         return match lookup {
             LookupError::Refused(refusal) => Failure::Refused(refusal.clone()),
-            LookupError::Late | LookupError::Failed(_) | LookupError::Empty => {
-                Failure::Fault(Fault::Dns)
-            }
+            LookupError::Late | LookupError::Failed(_) | LookupError::Empty => Failure::Fault(Fault::Dns),
         };
     }
     Failure::Fault(if find::<ConnectLate>(error).is_some() {
@@ -128,9 +124,7 @@ fn of_connect(error: Option<&io::Error>, tls: bool) -> Fault {
         Some((Kind::ConnectionRefused, _)) => Fault::Refused,
         Some((Kind::TimedOut, _)) => Fault::ConnectTimeout,
         // Once connected, a peer that breaks off has broken the handshake.
-        Some((Kind::ConnectionReset | Kind::ConnectionAborted | Kind::BrokenPipe, _)) if tls => {
-            Fault::Tls
-        }
+        Some((Kind::ConnectionReset | Kind::ConnectionAborted | Kind::BrokenPipe, _)) if tls => Fault::Tls,
         // What the operating system says otherwise (unreachable, no descriptor left) is not about TLS.
         Some((_, Some(_))) => Fault::NotSent,
         _ if tls => Fault::Tls,
@@ -157,24 +151,12 @@ pub(super) fn of_body(error: &reqwest::Error) -> Fault {
 /// The innermost cause in words, for the operator: bounded, printable ASCII only, since a certificate's names may be in it.
 /// The client's own errors name the address; the innermost one doesn't.
 pub(super) fn detail(error: &reqwest::Error) -> String {
-    let innermost = chain(error)
-        .last()
-        .filter(|cause| !cause.is::<reqwest::Error>());
-    innermost
-        .map(ToString::to_string)
-        .unwrap_or_default()
-        .chars()
-        .take(200)
-        .map(printable)
-        .collect()
+    let innermost = chain(error).last().filter(|cause| !cause.is::<reqwest::Error>());
+    innermost.map(ToString::to_string).unwrap_or_default().chars().take(200).map(printable).collect()
 }
 
 fn printable(c: char) -> char {
-    if c == ' ' || c.is_ascii_graphic() {
-        c
-    } else {
-        '?'
-    }
+    if c == ' ' || c.is_ascii_graphic() { c } else { '?' }
 }
 
 fn chain<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
@@ -184,10 +166,7 @@ fn chain<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error +
 
 /// The next cause. An `io::Error` made of another error shows that one's cause as its own, and would hide the error itself.
 fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
-    if let Some(inner) = error
-        .downcast_ref::<io::Error>()
-        .and_then(io::Error::get_ref)
-    {
+    if let Some(inner) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
         return Some(inner);
     }
     error.source()
@@ -217,9 +196,7 @@ mod tests {
 
     fn names(left: Left) -> Vec<&'static str> {
         let all = Fault::ALL.into_iter();
-        all.filter(|fault| fault.left() == left)
-            .map(Fault::name)
-            .collect()
+        all.filter(|fault| fault.left() == left).map(Fault::name).collect()
     }
 
     #[cfg(target_os = "linux")]
@@ -233,16 +210,8 @@ mod tests {
             (os(101), Fault::NotSent, Fault::NotSent),
             (os(113), Fault::NotSent, Fault::NotSent),
             (os(24), Fault::NotSent, Fault::NotSent),
-            (
-                io::ErrorKind::UnexpectedEof.into(),
-                Fault::NotSent,
-                Fault::Tls,
-            ),
-            (
-                io::Error::new(io::ErrorKind::InvalidData, "bad certificate"),
-                Fault::NotSent,
-                Fault::Tls,
-            ),
+            (io::ErrorKind::UnexpectedEof.into(), Fault::NotSent, Fault::Tls),
+            (io::Error::new(io::ErrorKind::InvalidData, "bad certificate"), Fault::NotSent, Fault::Tls),
         ] {
             assert_eq!(of_connect(Some(&error), false), plain, "{error}");
             assert_eq!(of_connect(Some(&error), true), tls, "{error}");

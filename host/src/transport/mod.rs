@@ -135,23 +135,13 @@ impl Transport {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         // Fails only where the process has one already, which will do as well.
         let _installed = rustls::crypto::ring::default_provider().install_default();
-        Self {
-            public: OnceLock::new(),
-            private: OnceLock::new(),
-            plain: OnceLock::new(),
-            clock,
-        }
+        Self { public: OnceLock::new(), private: OnceLock::new(), plain: OnceLock::new(), clock }
     }
 
     /// Sends one request and reads its answer, all within `total`.
     ///
     /// An error means that nothing was sent. `secret` is used only if the plan says how to attach one.
-    pub async fn send(
-        &self,
-        plan: &Plan,
-        secret: Option<&Secret>,
-        total: Duration,
-    ) -> Result<Sent, Refusal> {
+    pub async fn send(&self, plan: &Plan, secret: Option<&Secret>, total: Duration) -> Result<Sent, Refusal> {
         let start = Instant::now();
         if total.is_zero() {
             return Err(Refusal::NoTime);
@@ -161,14 +151,8 @@ impl Transport {
         let end = start + total;
 
         let sent_at = self.clock.now_ms();
-        let unanswered = |fault, detail| {
-            Ok(Sent::Unanswered(Unanswered {
-                fault,
-                detail,
-                sent_at,
-                at: self.clock.now_ms(),
-            }))
-        };
+        let unanswered =
+            |fault, detail| Ok(Sent::Unanswered(Unanswered { fault, detail, sent_at, at: self.clock.now_ms() }));
         let client = match self.client(reach) {
             Ok(client) => client,
             Err(error) => return unanswered(Fault::NotSent, fault::detail(&error)),

@@ -121,9 +121,7 @@ pub enum Refusal {
         origin: String,
     },
     /// The host is at an address that isn't public, and its origin has no `allow_private` (I17).
-    #[error(
-        "host `{host}` is at {ip}, which is {what}, and the contract does not say `allow_private` for it"
-    )]
+    #[error("host `{host}` is at {ip}, which is {what}, and the contract does not say `allow_private` for it")]
     PrivateAddress {
         /// The host as the address names it.
         host: String,
@@ -213,16 +211,11 @@ pub(super) fn check(plan: &Plan, secret: Option<&Secret>) -> Result<Checked, Ref
 fn address_of(text: &str) -> Result<Url, Refusal> {
     // The parser drops tabs and line breaks and reads a backslash as a slash; an address that needs that is no honest one.
     if text.contains(|c: char| c == '\\' || c.is_control() || c.is_whitespace()) {
-        return Err(Refusal::Address(
-            "it has a backslash, white space or control character in it".to_owned(),
-        ));
+        return Err(Refusal::Address("it has a backslash, white space or control character in it".to_owned()));
     }
     let url = Url::parse(text).map_err(|error| Refusal::Address(error.to_string()))?;
     if !matches!(url.scheme(), "https" | "http") {
-        return Err(Refusal::Address(format!(
-            "scheme `{}` is neither https nor http",
-            url.scheme()
-        )));
+        return Err(Refusal::Address(format!("scheme `{}` is neither https nor http", url.scheme())));
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(Refusal::UserInformation);
@@ -251,11 +244,9 @@ fn allowed(url: &Url, origins: &[AllowedOrigin]) -> Result<Reach, Refusal> {
         bare.parse::<IpAddr>().ok()
     });
     match literal.map(|ip| (ip, address::why_not_public(ip))) {
-        Some((ip, Some(what))) => Err(Refusal::PrivateAddress {
-            host: url.host_str().unwrap_or_default().to_owned(),
-            ip,
-            what,
-        }),
+        Some((ip, Some(what))) => {
+            Err(Refusal::PrivateAddress { host: url.host_str().unwrap_or_default().to_owned(), ip, what })
+        }
         _ => Ok(Reach::Public),
     }
 }
@@ -282,10 +273,7 @@ fn method(text: &str) -> Result<Method, Refusal> {
 }
 
 fn header_name(name: &str) -> Result<HeaderName, Refusal> {
-    let refused = |why| Refusal::Header {
-        name: name.chars().take(64).collect(),
-        why,
-    };
+    let refused = |why| Refusal::Header { name: name.chars().take(64).collect(), why };
     let parsed = HeaderName::from_bytes(name.as_bytes())
         .map_err(|_| refused("has a character in its name that no header may have"))?;
     if OWN_HEADERS.contains(&parsed.as_str()) {
@@ -295,24 +283,16 @@ fn header_name(name: &str) -> Result<HeaderName, Refusal> {
 }
 
 fn header_value(name: &str, value: &str) -> Result<HeaderValue, Refusal> {
-    HeaderValue::from_bytes(value.as_bytes()).map_err(|_| Refusal::Header {
-        name: name.to_owned(),
-        why: "has a control character in its value",
-    })
+    HeaderValue::from_bytes(value.as_bytes())
+        .map_err(|_| Refusal::Header { name: name.to_owned(), why: "has a control character in its value" })
 }
 
 /// Puts the credential into its header, in place of whatever the plan had there.
 ///
 /// The client keeps a copy until the request is done, which is not zeroized: it has no way to hold one that is.
-fn attach(
-    request: &mut Request,
-    how: &AttachCredential,
-    secret: Option<&Secret>,
-) -> Result<(), Refusal> {
+fn attach(request: &mut Request, how: &AttachCredential, secret: Option<&Secret>) -> Result<(), Refusal> {
     let name = header_name(&how.header)?;
-    let secret = secret.ok_or_else(|| Refusal::NoCredential {
-        header: how.header.clone(),
-    })?;
+    let secret = secret.ok_or_else(|| Refusal::NoCredential { header: how.header.clone() })?;
     let parts = [how.prefix.as_str(), secret.expose()];
     let mut text = Zeroizing::new(String::with_capacity(parts.iter().map(|p| p.len()).sum()));
     text.extend(parts);
@@ -334,22 +314,14 @@ mod tests {
                 allow_private: *allow_private,
             })
             .collect();
-        address_of(url)
-            .and_then(|url| allowed(&url, &origins))
-            .map_err(|refusal| refusal.name())
+        address_of(url).and_then(|url| allowed(&url, &origins)).map_err(|refusal| refusal.name())
     }
 
     #[test]
     fn i17_an_address_is_allowed_by_its_whole_origin() {
         let api = [("https://api.example.com", false)];
-        assert_eq!(
-            refused("https://api.example.com/jobs/1?a=b", &api),
-            Ok(Reach::Public)
-        );
-        assert_eq!(
-            refused("https://api.example.com:443/", &api),
-            Ok(Reach::Public)
-        );
+        assert_eq!(refused("https://api.example.com/jobs/1?a=b", &api), Ok(Reach::Public));
+        assert_eq!(refused("https://api.example.com:443/", &api), Ok(Reach::Public));
         assert_eq!(refused("https://API.EXAMPLE.com/", &api), Ok(Reach::Public));
         for elsewhere in [
             "https://api.example.com:8443/",
@@ -392,17 +364,10 @@ mod tests {
             ("https://169.254.169.254", "private_address"),
         ] {
             assert_eq!(refused(url, &[(url, false)]), Err(name), "{url}");
-            let reach = if name == "plain_http" {
-                Reach::Plain
-            } else {
-                Reach::Private
-            };
+            let reach = if name == "plain_http" { Reach::Plain } else { Reach::Private };
             assert_eq!(refused(url, &[(url, true)]), Ok(reach), "{url}");
         }
-        assert_eq!(
-            refused("https://8.8.8.8", &[("https://8.8.8.8", false)]),
-            Ok(Reach::Public)
-        );
+        assert_eq!(refused("https://8.8.8.8", &[("https://8.8.8.8", false)]), Ok(Reach::Public));
     }
 
     #[test]

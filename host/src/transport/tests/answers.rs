@@ -32,30 +32,13 @@ async fn d30_an_answer_comes_with_its_status_headers_body_times_and_request_id()
     assert_eq!(answer.status, 200);
     assert_eq!(answer.body, text("{\"state\":\"done\"}"));
     assert_eq!(answer.body_bytes, 16);
-    assert_eq!(
-        answer.body_sha256,
-        "414dc96abeb5a87dbec57391eb1cf881aecf766497e6240f8f50f8319bed8e0e"
-    );
+    assert_eq!(answer.body_sha256, "414dc96abeb5a87dbec57391eb1cf881aecf766497e6240f8f50f8319bed8e0e");
     assert_eq!((answer.sent_at, answer.received_at), (NOW, NOW));
     assert_eq!(answer.incomplete, None);
     assert_eq!(answer.request_id.as_deref(), Some("r-7[31m"));
     assert_eq!(header(&answer, "link"), ["a", "b"]);
-    let names: Vec<&str> = answer
-        .headers
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "x-first",
-            "link",
-            "link",
-            "x-request-id",
-            "x-last",
-            "content-length"
-        ]
-    );
+    let names: Vec<&str> = answer.headers.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["x-first", "link", "link", "x-request-id", "x-last", "content-length"]);
 }
 
 #[tokio::test]
@@ -97,10 +80,7 @@ async fn d29_a_redirect_is_an_answer_and_is_not_followed() {
         let answer = answer(Reply::Keep(whole(&head, b"moved"))).await;
         assert_eq!(answer.status, status);
         assert_eq!(answer.body, text("moved"));
-        assert_eq!(
-            header(&answer, "location"),
-            [format!("{}/x", elsewhere.origin())]
-        );
+        assert_eq!(header(&answer, "location"), [format!("{}/x", elsewhere.origin())]);
     }
     assert!(elsewhere.requests().is_empty());
 }
@@ -127,30 +107,15 @@ async fn d14_an_answer_cut_short_keeps_its_status_and_retry_after() {
     for (reply, status, fault) in [
         (Reply::Close(short.clone().into()), 429, Fault::Truncated),
         (Reply::Reset(short.into()), 429, Fault::Reset),
-        (
-            Reply::Close(format!("{chunked}5\r\nhello\r\n").into()),
-            503,
-            Fault::Truncated,
-        ),
-        (
-            Reply::Close(format!("{chunked}5\r\nhel").into()),
-            503,
-            Fault::Truncated,
-        ),
-        (
-            Reply::Keep(format!("{chunked}zz\r\nhello\r\n").into()),
-            503,
-            Fault::Undecodable,
-        ),
+        (Reply::Close(format!("{chunked}5\r\nhello\r\n").into()), 503, Fault::Truncated),
+        (Reply::Close(format!("{chunked}5\r\nhel").into()), 503, Fault::Truncated),
+        (Reply::Keep(format!("{chunked}zz\r\nhello\r\n").into()), 503, Fault::Undecodable),
     ] {
         let answer = answer(reply).await;
         assert_eq!((answer.status, answer.incomplete), (status, Some(fault)));
         assert_eq!(header(&answer, "retry-after"), ["120"]);
         assert_eq!(answer.body, Body::None, "what arrived isn't to be used");
-        assert_eq!(
-            answer.incomplete.map(Fault::left),
-            Some(super::super::Left::Maybe)
-        );
+        assert_eq!(answer.incomplete.map(Fault::left), Some(super::super::Left::Maybe));
     }
 }
 
@@ -163,17 +128,10 @@ async fn a_body_that_ends_with_the_connection_is_whole() {
 #[tokio::test]
 async fn a_gzip_body_is_decoded_and_its_headers_stay() {
     let body = gzip(b"hello");
-    let answer = answer(Reply::Keep(whole(
-        "200 OK\r\ncontent-encoding: gzip",
-        &body,
-    )))
-    .await;
+    let answer = answer(Reply::Keep(whole("200 OK\r\ncontent-encoding: gzip", &body))).await;
     assert_eq!((&answer.body, answer.incomplete), (&text("hello"), None));
     assert_eq!(answer.body_bytes, 5);
-    assert_eq!(
-        answer.body_sha256,
-        "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
-    );
+    assert_eq!(answer.body_sha256, "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");
     assert_eq!(header(&answer, "content-encoding"), ["gzip"]);
     assert_eq!(header(&answer, "content-length"), [body.len().to_string()]);
 }
@@ -215,11 +173,7 @@ async fn d14_a_body_is_read_up_to_its_limit_and_not_beyond() {
         let answer = answered(send(&plan).await);
         assert_eq!(answer.incomplete, None);
         let cut = Body::Unreadable(UnreadableBody::TooLarge);
-        let expected = if readable {
-            text(&"a".repeat(length))
-        } else {
-            cut
-        };
+        let expected = if readable { text(&"a".repeat(length)) } else { cut };
         assert_eq!(answer.body, expected);
         assert_eq!(answer.body_bytes, length.min(100) as u64);
     }
@@ -248,26 +202,15 @@ async fn d14_a_body_that_is_not_utf8_is_unreadable_and_still_digested() {
     let answer = answer(Reply::Keep(whole("200 OK", b"caf\xe9"))).await;
     assert_eq!(answer.body, Body::Unreadable(UnreadableBody::NotUtf8));
     assert_eq!((answer.body_bytes, answer.incomplete), (4, None));
-    assert_eq!(
-        answer.body_sha256,
-        "dafd66c0b98965e688be1fc12942c09f0350e6be0685017c3f234e97d0adc92e"
-    );
+    assert_eq!(answer.body_sha256, "dafd66c0b98965e688be1fc12942c09f0350e6be0685017c3f234e97d0adc92e");
 }
 
 #[tokio::test]
 async fn d14_no_body_is_none_and_a_byte_order_mark_is_left_in() {
-    for head in [
-        "204 No Content",
-        "200 OK\r\ncontent-length: 0",
-        "304 Not Modified",
-    ] {
+    for head in ["204 No Content", "200 OK\r\ncontent-length: 0", "304 Not Modified"] {
         let bare = format!("HTTP/1.1 {head}\r\n\r\n");
         let answer = answer(Reply::Keep(bare.into())).await;
-        assert_eq!(
-            (answer.body, answer.incomplete),
-            (Body::None, None),
-            "{head}"
-        );
+        assert_eq!((answer.body, answer.incomplete), (Body::None, None), "{head}");
     }
     let answer = answer(Reply::Keep(whole("200 OK", "\u{feff}{}".as_bytes()))).await;
     assert_eq!(answer.body, text("\u{feff}{}"));
@@ -275,8 +218,7 @@ async fn d14_no_body_is_none_and_a_byte_order_mark_is_left_in() {
 
 #[tokio::test]
 async fn a_header_value_that_is_not_utf8_is_passed_with_replacements() {
-    let reply =
-        b"HTTP/1.1 200 OK\r\nx-name: caf\xe9\r\nx-other: caf\xc3\xa9\r\ncontent-length: 0\r\n\r\n";
+    let reply = b"HTTP/1.1 200 OK\r\nx-name: caf\xe9\r\nx-other: caf\xc3\xa9\r\ncontent-length: 0\r\n\r\n";
     let answer = answer(Reply::Keep(reply.to_vec())).await;
     assert_eq!(header(&answer, "x-name"), ["caf\u{fffd}"]);
     assert_eq!(header(&answer, "x-other"), ["café"]);
@@ -287,10 +229,7 @@ async fn d14_a_head_beyond_its_limit_keeps_what_fitted() {
     let filler = format!("x-filler: {}", "a".repeat(MAX_HEAD_BYTES));
     let head = format!("429 Too Many\r\nretry-after: 9\r\n{filler}\r\nx-after: 1");
     let answer = answer(Reply::Keep(whole(&head, b"hello"))).await;
-    assert_eq!(
-        (answer.status, answer.incomplete),
-        (429, Some(Fault::Undecodable))
-    );
+    assert_eq!((answer.status, answer.incomplete), (429, Some(Fault::Undecodable)));
     assert_eq!(answer.headers, [("retry-after".to_owned(), "9".to_owned())]);
     assert_eq!((answer.body, answer.body_bytes), (Body::None, 0));
 }
@@ -300,9 +239,6 @@ async fn i18_debug_shows_neither_header_values_nor_body() {
     let head = "200 OK\r\nlocation: /canary-1\r\nset-cookie: canary-2";
     let answer = answer(Reply::Keep(whole(head, b"canary-3"))).await;
     let shown = format!("{answer:?}");
-    assert!(
-        shown.contains("set-cookie") && shown.contains("Text(8 bytes)"),
-        "{shown}"
-    );
+    assert!(shown.contains("set-cookie") && shown.contains("Text(8 bytes)"), "{shown}");
     assert!(!shown.contains("canary"), "{shown}");
 }

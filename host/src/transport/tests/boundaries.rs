@@ -18,10 +18,7 @@ async fn silent() -> Server {
 }
 
 fn bearer() -> Option<AttachCredential> {
-    Some(AttachCredential {
-        header: "Authorization".to_owned(),
-        prefix: "Bearer ".to_owned(),
-    })
+    Some(AttachCredential { header: "Authorization".to_owned(), prefix: "Bearer ".to_owned() })
 }
 
 #[tokio::test]
@@ -30,12 +27,7 @@ async fn i17_an_origin_that_the_plan_does_not_allow_hears_nothing() {
     let mut plan = server.plan();
     plan.origins[0].origin = "http://127.0.0.1:1".to_owned();
     let refused = refusal(&plan).await;
-    assert_eq!(
-        refused,
-        Refusal::Origin {
-            origin: server.origin()
-        }
-    );
+    assert_eq!(refused, Refusal::Origin { origin: server.origin() });
     assert!(refused.to_string().contains(&server.origin()));
     plan.origins.clear();
     assert_eq!(refusal(&plan).await.name(), "origin");
@@ -49,10 +41,7 @@ async fn i17_a_private_address_hears_nothing_unless_allowed() {
     for (url, name) in [
         (format!("http://127.0.0.1:{port}"), "plain_http"),
         (format!("https://127.0.0.1:{port}"), "private_address"),
-        (
-            format!("https://[::ffff:127.0.0.1]:{port}"),
-            "private_address",
-        ),
+        (format!("https://[::ffff:127.0.0.1]:{port}"), "private_address"),
         (format!("https://0:{port}"), "private_address"),
         (format!("https://localhost:{port}"), "private_address"),
     ] {
@@ -76,14 +65,8 @@ async fn i17_a_name_that_leads_to_a_private_address_may_be_allowed() {
 async fn d28_user_information_and_fragments_are_refused() {
     let server = silent().await;
     for (url, name) in [
-        (
-            format!("http://user@{}/", server.address),
-            "user_information",
-        ),
-        (
-            format!("http://user:pw@{}/", server.address),
-            "user_information",
-        ),
+        (format!("http://user@{}/", server.address), "user_information"),
+        (format!("http://user:pw@{}/", server.address), "user_information"),
         (format!("http://{}/#part", server.address), "fragment"),
         (format!("http://{}\\x", server.address), "address"),
     ] {
@@ -109,8 +92,7 @@ async fn i18_the_credential_goes_into_its_header_and_nowhere_else() {
     let server = silent().await;
     let secret = Secret::new(CANARY.to_owned());
     let mut plan = server.plan();
-    plan.headers
-        .push(("authorization".to_owned(), "Bearer stale".to_owned()));
+    plan.headers.push(("authorization".to_owned(), "Bearer stale".to_owned()));
     plan.credential = bearer();
     let sent = transport().send(&plan, Some(&secret), AMPLE).await;
     assert!(!format!("{sent:?} {plan:?} {secret:?}").contains(CANARY));
@@ -119,15 +101,10 @@ async fn i18_the_credential_goes_into_its_header_and_nowhere_else() {
     transport().send(&plan, Some(&secret), AMPLE).await.unwrap();
     let requests = server.requests();
     let lines = |request: &str| -> Vec<String> {
-        let lines = request
-            .lines()
-            .filter(|line| line.starts_with("authorization"));
+        let lines = request.lines().filter(|line| line.starts_with("authorization"));
         lines.map(str::to_owned).collect()
     };
-    assert_eq!(
-        lines(&requests[0]),
-        [format!("authorization: Bearer {CANARY}")]
-    );
+    assert_eq!(lines(&requests[0]), [format!("authorization: Bearer {CANARY}")]);
     assert_eq!(requests[0].matches(CANARY).count(), 1);
     assert_eq!(lines(&requests[1]), ["authorization: Bearer stale"]);
 }
@@ -139,19 +116,13 @@ async fn i18_a_credential_that_can_not_be_sent_is_refused_without_showing_it() {
     plan.credential = bearer();
     assert_eq!(refusal(&plan).await.name(), "no_credential");
     let secret = Secret::new(format!("{CANARY}\r\nx: y"));
-    let refused = transport()
-        .send(&plan, Some(&secret), AMPLE)
-        .await
-        .unwrap_err();
+    let refused = transport().send(&plan, Some(&secret), AMPLE).await.unwrap_err();
     assert_eq!(refused.name(), "header");
     assert!(!format!("{refused} {refused:?}").contains(CANARY));
     // A refused origin is refused with a credential too.
     plan.origins.clear();
     let secret = Secret::new(CANARY.to_owned());
-    let refused = transport()
-        .send(&plan, Some(&secret), AMPLE)
-        .await
-        .unwrap_err();
+    let refused = transport().send(&plan, Some(&secret), AMPLE).await.unwrap_err();
     assert_eq!(refused.name(), "origin");
     assert!(server.requests().is_empty());
 }
@@ -193,20 +164,13 @@ async fn i1_a_connection_closed_between_requests_makes_no_two_of_one() {
         }
     }
     let received = server.requests().len();
-    assert!(
-        answers <= received && received <= 200,
-        "{answers} {received}"
-    );
+    assert!(answers <= received && received <= 200, "{answers} {received}");
     assert!(answers > 0);
 }
 
 #[tokio::test]
 async fn i1_an_answer_that_asks_for_another_try_gets_none() {
-    for head in [
-        "503 Busy\r\nretry-after: 0",
-        "421 Misdirected",
-        "408 Timeout\r\nconnection: close",
-    ] {
+    for head in ["503 Busy\r\nretry-after: 0", "421 Misdirected", "408 Timeout\r\nconnection: close"] {
         let server = Server::always(Reply::Keep(whole(head, b""))).await;
         assert!(answered(send(&server.plan()).await).status >= 400);
         assert_eq!(server.requests().len(), 1);
@@ -219,12 +183,7 @@ async fn connections_are_kept_between_requests() {
     let plan = plan(&format!("http://{}", listener.local_addr().unwrap()));
     let one = tokio::spawn(async move {
         let (stream, _) = listener.accept().await.unwrap();
-        serve(
-            stream,
-            vec![Reply::Keep(whole("200 OK", b"x"))],
-            Arc::default(),
-        )
-        .await;
+        serve(stream, vec![Reply::Keep(whole("200 OK", b"x"))], Arc::default()).await;
     });
     let transport = transport();
     for _ in 0..3 {

@@ -124,11 +124,7 @@ async fn d20_undecodable_the_answer_is_no_http() {
         format!("HTTP/1.1 200 OK\r\n{many}\r\n"),
     ] {
         let server = Server::always(Reply::Close(reply.clone().into())).await;
-        assert_eq!(
-            fault(send(&server.plan()).await),
-            Fault::Undecodable,
-            "{reply}"
-        );
+        assert_eq!(fault(send(&server.plan()).await), Fault::Undecodable, "{reply}");
     }
 }
 
@@ -142,16 +138,8 @@ async fn d20_a_head_without_end_is_given_up() {
 
 #[tokio::test]
 async fn d17_read_timeout_the_head_never_comes_or_only_drop_by_drop() {
-    let drip = Reply::Endless(
-        b"HTTP/1.1 200 OK\r\nx: ".to_vec(),
-        b"a".to_vec(),
-        Duration::from_millis(10),
-    );
-    let informed = Reply::Endless(
-        Vec::new(),
-        b"HTTP/1.1 103 Early Hints\r\n\r\n".to_vec(),
-        Duration::from_millis(10),
-    );
+    let drip = Reply::Endless(b"HTTP/1.1 200 OK\r\nx: ".to_vec(), b"a".to_vec(), Duration::from_millis(10));
+    let informed = Reply::Endless(Vec::new(), b"HTTP/1.1 103 Early Hints\r\n\r\n".to_vec(), Duration::from_millis(10));
     for reply in [Reply::Hang(Vec::new()), drip, informed] {
         let server = Server::always(reply).await;
         let sent = send_within(&server.plan(), SHORT).await;
@@ -166,14 +154,8 @@ async fn d17_read_timeout_the_body_comes_drop_by_drop() {
     let drip = Reply::Endless(head, b"a".to_vec(), Duration::from_millis(10));
     let server = Server::always(drip).await;
     let answer = answered(send_within(&server.plan(), SHORT).await);
-    assert_eq!(
-        (answer.status, answer.incomplete),
-        (503, Some(Fault::ReadTimeout))
-    );
-    assert_eq!(
-        answer.headers[0],
-        ("retry-after".to_owned(), "3".to_owned())
-    );
+    assert_eq!((answer.status, answer.incomplete), (503, Some(Fault::ReadTimeout)));
+    assert_eq!(answer.headers[0], ("retry-after".to_owned(), "3".to_owned()));
 }
 
 #[tokio::test]
@@ -184,14 +166,10 @@ async fn i18_no_fault_shows_address_or_credential() {
     for origin in [garbage.origin(), long, closed] {
         let mut plan = plan(&origin);
         plan.url.push_str("?sig=canary-1");
-        plan.headers
-            .push(("x-key".to_owned(), "canary-2".to_owned()));
+        plan.headers.push(("x-key".to_owned(), "canary-2".to_owned()));
         plan.body = Some("canary-3".to_owned());
         let shown = format!("{:?} {plan:?}", send(&plan).await);
         assert!(!shown.contains("canary"), "{shown}");
-        assert!(
-            shown.contains("x-key") && shown.contains("/jobs/1"),
-            "{shown}"
-        );
+        assert!(shown.contains("x-key") && shown.contains("/jobs/1"), "{shown}");
     }
 }

@@ -118,9 +118,7 @@ async fn read_request(stream: &mut TcpStream) -> Option<String> {
     loop {
         let so_far = String::from_utf8_lossy(&text);
         if let Some((head, body)) = so_far.split_once("\r\n\r\n") {
-            let length = head
-                .lines()
-                .find_map(|line| line.strip_prefix("content-length: "));
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
             if body.len() >= length.map_or(0, |length| length.parse().unwrap()) {
                 return Some(so_far.into_owned());
             }
@@ -139,10 +137,7 @@ fn plan(origin: &str) -> Plan {
         url: format!("{origin}/jobs/1"),
         headers: vec![("cache-control".to_owned(), "no-cache".to_owned())],
         body: None,
-        origins: vec![AllowedOrigin {
-            origin: origin.to_owned(),
-            allow_private: true,
-        }],
+        origins: vec![AllowedOrigin { origin: origin.to_owned(), allow_private: true }],
         credential: None,
         max_body_bytes: 1 << 20,
         request_id_headers: vec!["x-request-id".to_owned(), "request-id".to_owned()],
