@@ -176,6 +176,7 @@ fn typed_and_twin_make_the_same_bytes() {
 #[test]
 fn typed_and_twin_answer_a_decision_alike() {
     let both = Both::open();
+    let revision = Component::read(both.record.clone()).unwrap().authority_revision;
     let adopt = types::AdoptDecision { job: vec![("id".into(), "x".into())], address: None, extension: None };
     let renew = types::RenewDecision { renewal: types::Renewal::AccessRestored, credential: None, extension: None };
     let cases = [
@@ -196,14 +197,14 @@ fn typed_and_twin_answer_a_decision_alike() {
             by: "ana".into(),
             role: "operator".into(),
             why: "tested".into(),
-            revision: 1,
+            revision,
             what,
             proposal: None,
         };
         let event = types::Event { at: start() + 1, what: types::What::Decided(decision) };
         let typed = Component::step(CONTRACT.into(), both.record.clone(), event);
         let decision =
-            json!({"id": "d1", "by": "ana", "role": "operator", "why": "tested", "revision": 1, "what": twin});
+            json!({"id": "d1", "by": "ana", "role": "operator", "why": "tested", "revision": revision, "what": twin});
         let event = json!({"at": "2025-04-18T10:00:00.001Z", "what": {"decided": {"decision": decision}}});
         let input = json!({"contract": CONTRACT, "record": both.record, "event": event});
         let twin = Component::call("step".into(), input.to_string());
