@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     api::{Answer, Build, ContractSummary, Fault, Observed, Refusal, RefusalKind},
     classify::{self, Judged, Known},
-    contract::{self, AddressSpec, Approval, Contract, EffectsKind, check, parse},
+    contract::{self, AddressSpec, Approval, Contract, EffectsKind, check},
     digest, entry, guidance, limits, observation, observe, options,
     record::{self, Record},
     samples, step,
@@ -31,14 +31,20 @@ pub fn about() -> Build {
 /// # Errors
 /// Every fault at its JSON Pointer.
 pub fn check_contract(text: &str) -> Result<ContractSummary, Vec<Fault>> {
-    let contract = parse::parse(text)?;
+    let contract = whole(text)?;
+    Ok(summary(&contract, digest::sha256_hex(text.as_bytes())))
+}
+
+/// A contract, checked as a whole, with its samples run.
+pub(crate) fn whole(text: &str) -> Result<Contract, Vec<Fault>> {
+    let contract = check::read(text)?;
     let mut faults = narrowing(&contract);
     faults.extend(samples::run(&contract));
     if !faults.is_empty() {
         faults.truncate(limits::FAULTS_MAX);
         return Err(faults);
     }
-    Ok(summary(&contract, digest::sha256_hex(text.as_bytes())))
+    Ok(contract)
 }
 
 /// `options` can only narrow the table of D33.

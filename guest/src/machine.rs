@@ -27,14 +27,18 @@ use crate::{
 pub fn step(contract: &str, record: &str, event: &Event) -> Result<Transition, Refusal> {
     let parsed = Record::parse(record)?;
     let text = contract;
-    let contract = step::contract(text)?;
     let digest = digest::sha256_hex(text.as_bytes());
-    match &event.what {
+    let contract = match &event.what {
         What::Decided { decision } if matches!(decision.what, DecisionWhat::Amend { .. }) => {
+            let contract = step::checked_contract(text)?;
             decided::amending(&parsed, &contract, &digest, decision)?;
+            contract
         }
-        _ => step::pinned(&parsed, &digest)?,
-    }
+        _ => {
+            step::pinned(&parsed, &digest)?;
+            step::contract(text)?
+        }
+    };
     let at = event.at.max(parsed.last_at);
     let mut step = Step { contract: &contract, r: parsed, at, facts: Facts::default(), retry_after: None };
     if event.at < at {

@@ -31,15 +31,7 @@ use crate::{
 /// `invalid_contract` with every fault, or `invalid_opening` with every field at fault.
 pub fn open(contract: &str, opening: &Opening, at: Instant) -> Result<Transition, Refusal> {
     let text = contract;
-    let contract = step::contract(text)?;
-    let wrong = samples::run(&contract);
-    if !wrong.is_empty() {
-        return Err(Refusal {
-            kind: RefusalKind::InvalidContract,
-            message: format!("{} sample(s) of the contract don't come out as stated", wrong.len()),
-            faults: wrong,
-        });
-    }
+    let contract = step::checked_contract(text)?;
     let mut faults = Vec::new();
     check_fields(&contract, opening, &mut faults);
     let submission = read_submission(opening, &mut faults);

@@ -168,7 +168,7 @@ pub fn effect(contract: &Contract, record: &Record, option: OptionKind, at: Inst
         NewOperation => "submit anew under a new key, as a new operation that names this one".into(),
         Hold => "ask nobody again before a time that you name; sends nothing, changes no limit".into(),
         Inspect => match &contract.console {
-            Some(url) => format!("look at {url}; sends nothing"),
+            Some(url) => format!("look at {}; sends nothing", crate::request::filled(url, &record.job, &record.ctx)),
             None => "look at the provider's own console; sends nothing".into(),
         },
         Close => "end here without a result; sends nothing".into(),

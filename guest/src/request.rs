@@ -80,6 +80,11 @@ fn values(job: &BTreeMap<String, String>, ctx: &BTreeMap<String, Vec<String>>) -
     values
 }
 
+/// A template for people (a console's address), filled; ids are percent-encoded.
+pub(crate) fn filled(template: &str, job: &BTreeMap<String, String>, ctx: &BTreeMap<String, Vec<String>>) -> String {
+    fill(template, &values(job, ctx), |value| url::encode_segment(value).unwrap_or_default())
+}
+
 fn fill_text(template: &str, values: &BTreeMap<String, String>) -> String {
     fill(template, values, |value| value.into())
 }

@@ -3,7 +3,7 @@
 use alloc::{format, string::String, vec::Vec};
 
 use crate::{
-    api::{Action, Event, Phase, Reason, Refusal, RefusalKind, Settlement, Spent, Transition},
+    api::{Action, Event, Fault, Phase, Reason, Refusal, RefusalKind, Settlement, Spent, Transition},
     contract::Contract,
     digest,
     entry::{self, Entry, Facts},
@@ -153,16 +153,24 @@ pub(crate) const fn phase_word(phase: &Phase) -> &'static str {
     }
 }
 
-/// Reads a contract that a call brings, and refuses it with all its faults.
+/// Reads a contract that an operation is pinned to. It was checked as a whole when it was adopted: a build that checks more
+/// strands no operation (D48).
 pub(crate) fn contract(text: &str) -> Result<Contract, Refusal> {
-    crate::contract::parse::parse(text).map_err(|faults| {
-        let first = faults.first().map(|f| format!("`{}` {}", f.pointer, f.message)).unwrap_or_default();
-        Refusal {
-            kind: RefusalKind::InvalidContract,
-            message: format!("the contract has {} fault(s), the first at {first}", faults.len()),
-            faults,
-        }
-    })
+    crate::contract::parse::parse(text).map_err(faulty)
+}
+
+/// Reads a contract that is to be adopted: checked as a whole, its samples run (D3).
+pub(crate) fn checked_contract(text: &str) -> Result<Contract, Refusal> {
+    crate::check::whole(text).map_err(faulty)
+}
+
+fn faulty(faults: Vec<Fault>) -> Refusal {
+    let first = faults.first().map(|f| format!("`{}` {}", f.pointer, f.message)).unwrap_or_default();
+    Refusal {
+        kind: RefusalKind::InvalidContract,
+        message: format!("the contract has {} fault(s), the first at {first}", faults.len()),
+        faults,
+    }
 }
 
 /// Refuses a contract that is not the one pinned (D1).

@@ -133,6 +133,11 @@ impl Component {
         self.0.core_sha256.as_deref()
     }
 
+    /// The one core module within, byte for byte; `None` where there are several.
+    pub fn core_bytes(&self) -> Option<&[u8]> {
+        load::core_module(&self.0.bytes)
+    }
+
     /// The interfaces that it exports, in order.
     pub fn exports(&self) -> &[String] {
         &self.0.exports

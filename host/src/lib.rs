@@ -6,7 +6,7 @@
 
 pub mod address;
 pub mod audit;
-mod bounds;
+pub mod bounds;
 pub mod cli;
 pub mod clock;
 pub mod component;

@@ -1,12 +1,17 @@
-//! The command line.
+//! The command line's entry.
 
-use clap::Parser;
+use std::process::ExitCode;
 
-/// Waits for somebody else's asynchronous job, within what the wait may cost.
-#[derive(Debug, Parser)]
-#[command(name = "sondeo", version)]
-struct Cli {}
+use anyhow::Context as _;
+use clap::Parser as _;
+use sondeo::cli::{self, Cli};
 
-fn main() {
-    let Cli {} = Cli::parse();
+fn main() -> anyhow::Result<ExitCode> {
+    let cli = Cli::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("can't start the runtime")?;
+    Ok(runtime.block_on(cli::run(cli)))
 }

@@ -217,7 +217,10 @@ pub struct Test {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Op {
     /// Equals one of these exactly, type included; `fold`: ASCII case of texts is ignored (D9).
-    Is { values: Vec<Scalar>, fold: bool },
+    Is {
+        values: Vec<Scalar>,
+        fold: bool,
+    },
     /// Present and not null (true), or absent or null (false).
     Present(bool),
     /// Empty text, array or object (true) or present and not empty (false).

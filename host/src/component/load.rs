@@ -80,7 +80,7 @@ fn check_world(engine: &Engine, compiled: &Compiled) -> Result<Vec<String>, Load
 }
 
 /// The one core module within a component; `None` where there are several.
-fn core_module(bytes: &[u8]) -> Option<&[u8]> {
+pub(super) fn core_module(bytes: &[u8]) -> Option<&[u8]> {
     let mut found = None;
     for payload in Parser::new(0).parse_all(bytes) {
         if let Payload::ModuleSection { unchecked_range, .. } = payload.ok()? {

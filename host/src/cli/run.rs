@@ -1,0 +1,130 @@
+//! `run`: work off what is due, whatever operation it belongs to.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::stream::{self, StreamExt as _};
+use serde_json::json;
+
+use super::args::RunArgs;
+use super::{App, CliError, code, output, watch};
+use crate::controller::{Controller, Tick};
+use crate::store::{Filter, Phase};
+
+/// How often other processes' openings are looked for.
+const LOOK_MS: u64 = 1_000;
+/// Operations listed at once.
+const PAGE: u32 = 500;
+
+/// Works until nothing waits any more, or once; the worst exit code of what it worked on.
+pub(super) async fn run(app: &App, args: &RunArgs) -> Result<u8, CliError> {
+    let controller = app.controller().await?;
+    let mut interrupted = watch::interrupts();
+    let mut codes: BTreeMap<String, u8> = BTreeMap::new();
+    loop {
+        let now = controller.store().now()?;
+        let (due, waiting, next) = due(&controller, now)?;
+        work(app, &controller, &due, usize::from(args.concurrency), &mut codes).await?;
+        let stop = *interrupted.borrow() > 0;
+        if stop || !waiting || (args.once && due.is_empty()) {
+            break;
+        }
+        let now = controller.store().now()?;
+        let until = next.unwrap_or(now).max(now).min(now.saturating_add(LOOK_MS));
+        let clock = Arc::clone(controller.clock());
+        if due.is_empty() {
+            tokio::select! {
+                () = clock.sleep_until(until) => {}
+                _ = interrupted.changed() => break,
+            }
+        }
+    }
+    let worst = worst(codes.values().copied());
+    if app.common.json {
+        output::json(&json!({"operations": codes, "exit_code": worst}))?;
+    }
+    Ok(worst)
+}
+
+/// Ids that are due now, whether anything waits at all, and when the next falls due.
+fn due(controller: &Controller, now: u64) -> Result<(Vec<String>, bool, Option<u64>), CliError> {
+    let mut ids = Vec::new();
+    let mut waiting = false;
+    let mut next: Option<u64> = None;
+    let mut after = None;
+    loop {
+        let page = controller.store().list(&Filter {
+            phases: vec![Phase::Waiting, Phase::Asking, Phase::Polling],
+            after,
+            limit: PAGE,
+            ..Filter::default()
+        })?;
+        for listed in page.rows.iter().filter(|listed| listed.mark.is_none()) {
+            waiting = true;
+            match listed.row.next_at {
+                Some(at) if at <= now => ids.push(listed.row.operation_id.clone()),
+                Some(at) => next = Some(next.map_or(at, |known| known.min(at))),
+                None => {}
+            }
+        }
+        after = page.next;
+        if after.is_none() {
+            return Ok((ids, waiting, next));
+        }
+    }
+}
+
+/// Ticks each once; what fails for one is said and stops no other.
+async fn work(
+    app: &App,
+    controller: &Controller,
+    ids: &[String],
+    concurrency: usize,
+    codes: &mut BTreeMap<String, u8>,
+) -> Result<(), CliError> {
+    let mut ticks =
+        stream::iter(ids).map(|id| async move { (id, controller.tick(id).await) }).buffer_unordered(concurrency);
+    let mut stuck = false;
+    while let Some((id, tick)) = ticks.next().await {
+        match tick {
+            Ok(tick) => {
+                stuck |= tick.action.is_none();
+                told(app, id, &tick)?;
+                codes.insert(id.clone(), output::exit_code(&tick.operation, tick.marked.is_some()));
+            }
+            Err(error) => {
+                stuck = true;
+                output::note(&format!("{id}: {error}"));
+                codes.insert(id.clone(), code::FAILED);
+            }
+        }
+    }
+    if stuck {
+        tokio::time::sleep(std::time::Duration::from_millis(LOOK_MS)).await;
+    }
+    Ok(())
+}
+
+fn told(app: &App, id: &str, tick: &Tick) -> Result<(), CliError> {
+    let short = id.get(..8).unwrap_or(id);
+    for sentence in tick.sentences.iter().filter(|sentence| !watch::is_charge(sentence)) {
+        let text = format!("{short}  {sentence}");
+        if app.common.json { output::note(&text) } else { output::line(&text)? }
+    }
+    if let Some(detail) = &tick.detail {
+        output::note(&format!("{short}  note: {detail}"));
+    }
+    Ok(())
+}
+
+/// Asks before ended before failed before waiting before done: what a person should look at first.
+fn worst(codes: impl Iterator<Item = u8>) -> u8 {
+    let rank = |exit: u8| match exit {
+        code::FAILED => 5,
+        code::ASKS => 4,
+        code::ENDED => 3,
+        code::WAITING => 2,
+        _ => 0,
+    };
+    codes.max_by_key(|exit| rank(*exit)).unwrap_or(code::DONE)
+}
