@@ -68,15 +68,15 @@ fn person(text: &str) -> String {
     provider_text::clean(text, 200)
 }
 
+/// As the essay's first line; warnings and the first poll stand in the record (D3).
 fn opened(s: &Step<'_>) -> String {
-    let job = provider_text::clean(&s.r.provider_job_id, 80);
-    let mut text =
-        format!("submitted job {job}, deadline {}, budget {}", clock(s, s.r.deadline_at), s.r.max_status_requests);
+    let what = match s.r.phase {
+        Phase::Escalated { .. } => "opened a wait without knowing whether its job was submitted".into(),
+        _ => format!("submitted job {}", provider_text::clean(&s.r.provider_job_id, 80)),
+    };
+    let mut text = format!("{what}, deadline {}, budget {}", clock(s, s.r.deadline_at), s.r.max_status_requests);
     if let Some(useful) = s.r.useful_until {
         text.push_str(&format!(", useful until {}", clock(s, useful)));
-    }
-    for warning in &s.r.warnings {
-        text.push_str(&format!("; warning: {warning}"));
     }
     text
 }
@@ -142,6 +142,7 @@ fn decided(s: &Step<'_>, what: &DecisionWhat) -> String {
 /// What it led to.
 fn led(s: &Step<'_>, what: &What, action: &Action) -> Option<String> {
     match action {
+        Action::Sleep { .. } if matches!(what, What::Opened { .. }) => None,
         Action::Sleep { until, source } => Some(next(s, *until, *source)),
         Action::Escalate { reason, .. } => {
             let words = reason.as_str().replace('_', " ");

@@ -15,28 +15,7 @@ use crate::{
 };
 
 /// A contract like the essay's example, with `spread: 0`.
-pub(crate) const CONTRACT: &str = r#"{
-  "format": "sondeo.contract/1", "id": "test.exports", "provider": "Test", "sources": ["made for tests"],
-  "console": {"url": "https://console.provider.example/exports"},
-  "request": {"method": "GET", "url": "https://api.provider.example/v1/jobs/{id}", "id_parts": ["id"], "timeout": "30s"},
-  "effects": {"kind": "none", "known": "made for tests"},
-  "origins": [{"origin": "https://api.provider.example"}],
-  "decide": [{"when": {"code": 200}, "map": {"at": "/state",
-     "values": {"queued": "pending", "running": "pending", "succeeded": "succeeded", "failed": "failed",
-                "cancelled": "cancelled", "expired": "expired", "waiting": "needs_action", "part": "partial"}}}],
-  "identity": [{"at": "/job_id", "equals": "part:id"}],
-  "success": {"require": [{"at": "/result_url"}]},
-  "result": {"file": {"at": "/result_url", "url": true}},
-  "result_origins": ["https://files.provider.example"],
-  "actions": [{"name": "fetch", "needs": ["file"]}],
-  "error": [{"at": "/error"}],
-  "expiry": {"at": "/expires_at", "format": "rfc3339"},
-  "not_found": {"grace": "30s"},
-  "pace": {"spread": "0"},
-  "cancel": {"method": "POST", "url": "https://api.provider.example/v1/jobs/{id}/cancel", "effect": "stops the export"},
-  "limits": {"deadline": "40m", "max_status_requests": 12, "max_transport_failures": 3, "max_throttles": 3,
-    "extension": {"time": "15m", "requests": 4, "failures": 2, "throttles": 2}}
-}"#;
+pub(crate) const CONTRACT: &str = include_str!("../../tests/script/contract.json");
 
 pub(crate) fn at(text: &str) -> Instant {
     Instant::parse_rfc3339(&format!("2025-04-18T{text}Z")).unwrap()
