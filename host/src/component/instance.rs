@@ -31,8 +31,13 @@ struct Instance {
 }
 
 impl Pool {
-    pub(super) const fn new(pre: CorePre<Memory>) -> Pool {
-        Pool { pre, idle: Mutex::new(Vec::new()) }
+    /// With one instance made, by which every type of the interface has been checked.
+    ///
+    /// # Errors
+    /// Where that fails.
+    pub(super) fn new(pre: CorePre<Memory>) -> Result<Pool, CallError> {
+        let first = Instance::fresh(&pre)?;
+        Ok(Pool { pre, idle: Mutex::new(vec![first]) })
     }
 
     /// Calls `function` with `fuel` to spend.

@@ -32,8 +32,8 @@ pub enum LoadError {
     /// Something is missing.
     #[error("the component does not export `{}` in version {VERSIONS}x: build it for the world `sondeo:policy/core`", .0.join("`, `"))]
     Exports(Vec<String>),
-    /// The names are there, with other shapes behind them.
-    #[error("the component's interface is another than this host's: {0}")]
+    /// The names are there, with other shapes behind them, or nothing that can be started.
+    #[error("the component can't be used by this host: {0}")]
     Interface(String),
 }
 
@@ -46,12 +46,13 @@ pub(super) fn load(bytes: &[u8]) -> Result<Loaded, LoadError> {
         .instantiate_pre(&compiled)
         .and_then(CorePre::new)
         .map_err(|error| LoadError::Interface(format!("{error:#}")))?;
+    let pool = Pool::new(pre).map_err(|error| LoadError::Interface(error.to_string()))?;
     Ok(Loaded {
         bytes: bytes.into(),
         sha256: sha256(bytes),
         core_sha256: core_module(bytes).map(sha256),
         exports,
-        pool: Pool::new(pre),
+        pool,
     })
 }
 
