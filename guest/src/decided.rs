@@ -5,8 +5,8 @@ use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
 use crate::{
     api::{
-        Action, Decision, DecisionWhat, DelaySource, Ending, Extension, Fault, OptionKind, Phase, Proposal, Reason,
-        Refusal, RefusalKind, Renewal, Settlement,
+        Action, Decision, DecisionWhat, DelaySource, Ending, Event, Extension, Fault, OptionKind, Phase, Proposal,
+        Reason, Refusal, RefusalKind, Renewal, Settlement, What,
     },
     contract::{Approval, Contract, EffectsKind},
     delay, digest, limits, machine, open, options,
@@ -55,6 +55,18 @@ pub(crate) fn amending(record: &Record, contract: &Contract, digest: &str, decis
         );
     }
     Ok(())
+}
+
+/// The event as its entry keeps it: an adopted address that is secret by its digest (D31).
+pub(crate) fn without_secrets(contract: &Contract, event: &Event) -> Event {
+    let mut event = event.clone();
+    if let What::Decided { decision } = &mut event.what
+        && let DecisionWhat::Adopt { address: Some(address), .. } = &mut decision.what
+        && let Some(kept) = request::kept(contract, address)
+    {
+        *address = kept;
+    }
+    event
 }
 
 /// A decision on a settled operation: the earlier answer to the same id, or a refusal (D38).

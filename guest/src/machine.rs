@@ -39,13 +39,14 @@ pub fn step(contract: &str, record: &str, event: &Event) -> Result<Transition, R
             step::contract(text)?
         }
     };
+    let event = decided::without_secrets(&contract, event);
     let at = event.at.max(parsed.last_at);
     let mut step = Step { contract: &contract, r: parsed, at, facts: Facts::default(), retry_after: None };
     if event.at < at {
         step.facts.notes.push("clock_regressed".into());
     }
     let next = transition(&mut step, &event.what)?;
-    step.finish(Some(record), event.clone(), next)
+    step.finish(Some(record), event, next)
 }
 
 /// The table.

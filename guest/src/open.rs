@@ -19,7 +19,7 @@ use crate::{
     limits,
     observation::{Named, Observation},
     record::{self, Address, Record},
-    request, samples,
+    request,
     step::{self, Next, Step},
     time::Instant,
     url::{self, Url},
@@ -32,6 +32,7 @@ use crate::{
 pub fn open(contract: &str, opening: &Opening, at: Instant) -> Result<Transition, Refusal> {
     let text = contract;
     let contract = step::checked_contract(text)?;
+    let opening = &without_secrets(&contract, opening);
     let mut faults = Vec::new();
     check_fields(&contract, opening, &mut faults);
     let submission = read_submission(opening, &mut faults);
@@ -54,6 +55,15 @@ pub fn open(contract: &str, opening: &Opening, at: Instant) -> Result<Transition
     };
     let event = Event { at, what: What::Opened { opening: Box::new(opening.clone()) } };
     step.finish(None, event, next)
+}
+
+/// The opening as entry 1 keeps it: a secret address by its digest (D31).
+fn without_secrets(contract: &Contract, opening: &Opening) -> Opening {
+    let mut opening = opening.clone();
+    if let Some(kept) = opening.address.as_deref().and_then(|address| request::kept(contract, address)) {
+        opening.address = Some(kept);
+    }
+    opening
 }
 
 /// The job of an opening as one text (D4), before its limits are looked at.
@@ -454,8 +464,7 @@ pub(crate) fn resolve_address(
         };
     }
     if let Some(text) = given {
-        let url = Url::parse(text).map_err(|error| format!("the status address can't be used: {error}"))?;
-        return request::allowed(contract, &url).map_err(|why| format!("the status address can't be used: {why}"));
+        return request::given(contract, text).map_err(|why| format!("the status address can't be used: {why}"));
     }
     match submission.and_then(|s| s.address.as_ref()) {
         Some(Named::Address { url, sha256, secret }) => {

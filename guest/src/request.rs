@@ -145,6 +145,36 @@ pub(crate) fn address_from_template(
     Ok(Some(address))
 }
 
+/// Stands between what may be shown of a secret address and the digest of the whole; no address has a fragment.
+const BY_DIGEST: &str = "#sha256:";
+
+/// An address that an opener or a decider gives: the whole, or what [`kept`] leaves of a secret one.
+///
+/// # Errors
+/// Why it may not be used.
+pub(crate) fn given(contract: &Contract, text: &str) -> Result<Address, String> {
+    let (shown, sha256) = match text.split_once(BY_DIGEST) {
+        Some((shown, sha256)) => (shown, Some(sha256)),
+        None => (text, None),
+    };
+    let url = Url::parse(shown).map_err(|error| format!("{error}"))?;
+    let address = allowed(contract, &url)?;
+    match sha256 {
+        None => Ok(address),
+        Some(sha256) if crate::open::is_digest(sha256) && shown == url.without_query() => {
+            Ok(Address { sha256: sha256.into(), secret: true, ..address })
+        }
+        Some(_) => Err("an address by digest is origin and path, then `#sha256:` and 64 hexadecimal digits".into()),
+    }
+}
+
+/// What an entry keeps of an address that was given: of a secret one origin, path and the digest of the whole (D31), of
+/// which [`given`] makes the same address in a replay. `None`: it is kept as it is.
+pub(crate) fn kept(contract: &Contract, text: &str) -> Option<String> {
+    let address = given(contract, text).ok().filter(|address| address.secret)?;
+    Some(format!("{}{BY_DIGEST}{}", address.url, address.sha256))
+}
+
 /// Checks an address against the contract's origins, and parts what may be shown from what may not (D28, D31).
 ///
 /// # Errors

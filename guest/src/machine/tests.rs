@@ -241,6 +241,56 @@ fn d47_edits_deletions_reordering_and_a_cut_tail_are_found() {
     assert_eq!(check(&|log| log.contracts.clear()), Verdict::NotCheckable);
 }
 
+/// The contract, with the status address from the opening.
+fn by_address() -> String {
+    let template = r#""url": "https://api.provider.example/v1/jobs/{id}", "id_parts": ["id"]"#;
+    CONTRACT.replacen(template, r#""url_from": "opening", "id_parts": ["id"]"#, 1).replace(
+        r#""url": "https://api.provider.example/v1/jobs/{id}/cancel""#,
+        r#""url": "https://api.provider.example/v1/cancel""#,
+    )
+}
+
+#[test]
+fn d31_a_secret_address_is_in_no_record_and_no_entry_and_replays_by_its_digest() {
+    let secret = "https://api.provider.example/v1/jobs/exp_71c?token=S3CR3T";
+    let mut opening = opening();
+    opening.address = Some(secret.into());
+    opening.sealing = true;
+    let mut run = Run::open_with(&by_address(), &opening, at("10:20:00"));
+    run.state("running");
+    assert!(!run.record.contains("S3CR3T"), "{}", run.record);
+    assert!(run.entries.iter().all(|entry| !entry.contains("S3CR3T")), "{}", run.entries[0]);
+    assert_eq!(run.view().address_secret, Some(digest::sha256_hex(secret.as_bytes())));
+    let report = verify::verify(&log(&run));
+    assert_eq!(report.verdict, Verdict::Verified, "{report:?}");
+
+    opening.submission_unknown = true;
+    opening.address = None;
+    let mut run = Run::open_with(&by_address(), &opening, at("10:20:00"));
+    let job = alloc::collections::BTreeMap::from([("id".into(), "exp_71c".into())]);
+    let adopt = DecisionWhat::Adopt { job, address: Some(secret.into()), extension: None };
+    run.decide(at("10:21:00"), "d1", adopt.clone()).unwrap();
+    assert!(run.entries.iter().all(|entry| !entry.contains("S3CR3T")), "{}", run.entries[1]);
+    assert_eq!(run.view().address_secret, Some(digest::sha256_hex(secret.as_bytes())));
+    assert_eq!(verify::verify(&log(&run)).verdict, Verdict::Verified);
+}
+
+#[test]
+fn d31_an_address_by_digest_is_whole_and_on_an_allowed_origin() {
+    let refused = |address: &str, sealing| {
+        let mut opening = opening();
+        (opening.address, opening.sealing) = (Some(address.into()), sealing);
+        crate::open::open(&by_address(), &opening, at("10:20:00")).is_err()
+    };
+    let sha = "ab".repeat(32);
+    assert!(!refused(&alloc::format!("https://api.provider.example/v1/a#sha256:{sha}"), true));
+    assert!(refused(&alloc::format!("https://api.provider.example/v1/a#sha256:{sha}"), false), "no key");
+    assert!(refused(&alloc::format!("https://evil.example/v1/a#sha256:{sha}"), true));
+    assert!(refused(&alloc::format!("https://api.provider.example/v1/a?b=1#sha256:{sha}"), true));
+    assert!(refused("https://api.provider.example/v1/a#sha256:ab", true));
+    assert!(refused("https://api.provider.example/v1/a#b", true));
+}
+
 /// D6, D23: fifty operations opened in one millisecond do not march in step.
 #[test]
 fn d23_fifty_openings_in_one_millisecond_poll_apart() {
