@@ -16,7 +16,10 @@ pub use event::{CredentialFact, Event, Push, What};
 pub use opening::{LimitsGiven, Opening, Predecessor, TimeLimit};
 pub use words::{DelaySource, Ending, FaultKind, OptionKind, Outcome, Reason, RefusalKind, TransportFault};
 
-use crate::time::Instant;
+use crate::{
+    fill::{cases, fields},
+    time::Instant,
+};
 
 /// A fault of a contract, at its place (D3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,23 +75,21 @@ pub struct ContractSummary {
 }
 
 /// The answer to one request as the host received it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Answer {
     pub status: u16,
     /// In the order received, doubled ones too.
     pub headers: Vec<(String, String)>,
     pub body: Body,
     /// The exchange did not complete (D14): why.
-    #[serde(default)]
     pub incomplete: Option<TransportFault>,
     pub sent_at: Instant,
     pub received_at: Instant,
 }
 
 /// A body: text, nothing, or unreadable, because.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Body {
     None,
     Text(String),
@@ -96,8 +97,7 @@ pub enum Body {
 }
 
 /// A body that could not be handed over as text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unreadable {
     /// `not_utf8` or `too_large`.
     pub why: String,
@@ -160,8 +160,8 @@ pub struct PlanCredential {
 }
 
 /// The one thing the host may do next.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Action {
     /// A request is due: take a lease.
     Due {
@@ -195,8 +195,7 @@ pub enum Action {
 }
 
 /// How a wait ended well (D32), and what that permits (D11).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Settlement {
     pub ending: Ending,
     pub results: Vec<ResultRef>,
@@ -205,12 +204,10 @@ pub struct Settlement {
 }
 
 /// A result by digest; the value is with the host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ResultRef {
     pub name: String,
     pub sha256: String,
-    #[serde(default)]
     pub secret: bool,
 }
 
@@ -227,8 +224,8 @@ pub struct Transition {
 }
 
 /// The phase of an operation, with what is legal in it only.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Phase {
     Waiting {
         next_poll_at: Instant,
@@ -253,27 +250,26 @@ pub enum Phase {
 }
 
 /// Used of allowed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Spent {
     pub used: u32,
     pub max: u32,
 }
 
 /// Facts of the last exchange (D30).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Exchange {
     pub attempt: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<TransportFault>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sent_at: Option<Instant>,
     /// When the answer, the fault or the loss was known.
     pub at: Instant,
     /// The provider's request id; provider text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
 }
 
@@ -392,4 +388,33 @@ pub struct Build {
     pub record_format: String,
     pub entry_format: String,
     pub observation_format: String,
+}
+
+fields! {
+    Answer { status, headers, body, incomplete, sent_at, received_at }
+    Unreadable { why, sha256, bytes }
+    Settlement { ending, results, actions }
+    Spent { used, max }
+    ResultRef { name, sha256, secret = DEFAULT }
+    Exchange { attempt, status, fault, sent_at, at, request_id }
+}
+
+cases! {
+    Body { "none" => None, "text" => Text(text), "unreadable" => Unreadable(unreadable) }
+    Action {
+        "due" => Due { attempt },
+        "send" => Send { attempt, timeout_ms },
+        "sleep" => Sleep { until, source },
+        "ask_approval" => AskApproval { attempt },
+        "escalate" => Escalate { reason, options },
+        "settle" => Settle { settlement },
+        "rest" => Rest { until, why },
+    }
+    Phase {
+        "waiting" => Waiting { next_poll_at, source },
+        "asking" => Asking { attempt },
+        "polling" => Polling { attempt, since, fence, lease_expires_at },
+        "escalated" => Escalated { reason },
+        "settled" => Settled { settlement },
+    }
 }

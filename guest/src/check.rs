@@ -9,7 +9,9 @@ use crate::{
     api::{Answer, Build, ContractSummary, Fault, Observed, Refusal, RefusalKind},
     classify::{self, Judged, Known},
     contract::{self, AddressSpec, Approval, Contract, EffectsKind, check},
-    digest, entry, guidance, limits, observation, observe, options,
+    digest, entry,
+    fill::fields,
+    guidance, limits, observation, observe, options,
     record::{self, Record},
     samples, step,
     url::Url,
@@ -111,17 +113,17 @@ pub fn observe(contract: &str, record: Option<&str>, answer: &Answer) -> Result<
 }
 
 /// One answer, tried against a contract without an operation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Trial {
     pub contract: String,
     pub answer: Answer,
-    #[serde(default)]
     pub job: BTreeMap<String, String>,
-    #[serde(default)]
     pub account: String,
-    #[serde(default)]
     pub ctx: BTreeMap<String, Vec<String>>,
+}
+
+fields! {
+    Trial { contract, answer, job = DEFAULT, account = DEFAULT, ctx = DEFAULT }
 }
 
 /// What one answer would mean.

@@ -68,6 +68,15 @@ pub fn canonical_of<T: Serialize + ?Sized>(value: &T) -> Result<String, NotCanon
     canonical_text(&text)
 }
 
+/// The same, with numbers of any size.
+///
+/// # Errors
+/// [`NotCanonical`].
+pub(crate) fn canonical_of_any<T: Serialize + ?Sized>(value: &T) -> Result<String, NotCanonical> {
+    let text = serde_json::to_string(value).map_err(|_| NotCanonical::NotJson)?;
+    written(&text, false)
+}
+
 /// Whether `text` is exactly the canonical text of the value that it writes.
 pub fn is_canonical(text: &str) -> bool {
     canonical_text(text).is_ok_and(|canonical| canonical == text)
@@ -144,7 +153,11 @@ fn by_utf16(a: &str, b: &str) -> Ordering {
 }
 
 fn canonical_text(text: &str) -> Result<String, NotCanonical> {
-    let mut writer = Writer { text, at: 0, out: String::with_capacity(text.len()) };
+    written(text, true)
+}
+
+fn written(text: &str, exact: bool) -> Result<String, NotCanonical> {
+    let mut writer = Writer { text, at: 0, out: String::with_capacity(text.len()), exact };
     writer.value(0)?;
     writer.blanks();
     if writer.at < text.len() { Err(NotCanonical::NotJson) } else { Ok(writer.out) }
@@ -155,6 +168,8 @@ struct Writer<'a> {
     text: &'a str,
     at: usize,
     out: String,
+    /// Refuses numbers that not every language reads alike.
+    exact: bool,
 }
 
 /// Where a member stands in the output: its key without quotes, and the whole.
@@ -328,7 +343,7 @@ impl Writer<'_> {
         let plain = token == "0" || !digits.starts_with('0');
         let exact = digits.bytes().all(|byte| byte.is_ascii_digit())
             && digits.parse::<u64>().is_ok_and(|number| number <= FENCE_MAX);
-        if !plain || !exact {
+        if self.exact && (!plain || !exact) {
             return Err(NotCanonical::Number);
         }
         self.out.push_str(token);

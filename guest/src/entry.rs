@@ -3,12 +3,13 @@
 
 use alloc::{format, string::String, vec::Vec};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::{
     api::{Action, DelaySource, Event, Reason, Refusal, RefusalKind, Spent},
     contract::Outcome,
     digest,
+    fill::fields,
     guidance::Rejected,
     limits,
     time::Instant,
@@ -18,38 +19,35 @@ use crate::{
 pub const FORMAT: &str = "sondeo.entry/1";
 
 /// How the next time was chosen (D23 to D25).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Delay {
     pub source: DelaySource,
     /// From when it counts.
     pub from: Instant,
     pub ms: u64,
     /// `deadline` or `useful_until`, if that cut it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub clipped: Option<String>,
 }
 
 /// What was made of the event.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Facts {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     /// Index of the contract's rule that decided.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delay>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub guidance_rejected: Vec<Rejected>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 /// One entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Entry {
     pub format: String,
     pub operation_id: String,
@@ -61,30 +59,42 @@ pub struct Entry {
     pub at: Instant,
     pub facts: Facts,
     pub phase: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     pub requests: Spent,
     pub failures: Spent,
     pub throttles: Spent,
     pub backoff_n: u32,
     pub deadline_at: Instant,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub next_at: Option<Instant>,
     pub action: Action,
     pub fence: u64,
     pub contract_digest: String,
     pub component_digest: String,
     /// SHA-256 of the record that the step started from; none at the opening.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub record_before: Option<String>,
     pub sentence: String,
     /// SHA-256 of the entry before; none at the opening.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub previous: Option<String>,
-    /// SHA-256 of this entry's canonical bytes without this member.
+    /// SHA-256 of this entry's canonical bytes without this member, which is left out while it is empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub sha256: String,
+}
+
+fields! {
+    Delay { source, from, ms, clipped }
+    Facts { outcome, rule, delay, guidance_rejected = DEFAULT, notes = DEFAULT }
+    // In the order of canonical text, so that each is found at first look.
+    Entry {
+        action, at, backoff_n, component_digest, contract_digest, deadline_at, event, facts, failures, fence, format,
+        next_at, operation_id, phase, previous, reason, record_before, requests, revision_before, sentence, sequence,
+        sha256, state, throttles,
+    }
 }
 
 impl Entry {
@@ -96,7 +106,7 @@ impl Entry {
         if text.len() > limits::RECORD_BYTES_MAX {
             return Err("longer than any that this build writes".into());
         }
-        let entry: Entry = serde_json::from_str(text)
+        let mut entry: Entry = serde_json::from_str(text)
             .map_err(|error| format!("can't be read: line {}, column {}", error.line(), error.column()))?;
         if entry.format != FORMAT {
             return Err(format!(
@@ -104,8 +114,9 @@ impl Entry {
                 crate::provider_text::clean(&entry.format, 64)
             ));
         }
-        let (canonical, sha256) = entry.sealed_text().map_err(|refusal| refusal.message)?;
-        if sha256 != entry.sha256 {
+        let stated = core::mem::take(&mut entry.sha256);
+        let canonical = entry.seal().map_err(|refusal| refusal.message)?;
+        if entry.sha256 != stated {
             return Err("its bytes are not those that its digest was made of".into());
         }
         if canonical != text {
@@ -119,24 +130,14 @@ impl Entry {
     /// # Errors
     /// `invalid_event` if it would outgrow its limit.
     pub fn seal(&mut self) -> Result<String, Refusal> {
-        let (text, sha256) = self.sealed_text()?;
-        self.sha256 = sha256;
-        Ok(text)
-    }
-
-    /// The canonical text with the right digest, and that digest.
-    fn sealed_text(&self) -> Result<(String, String), Refusal> {
-        let broken = || Refusal::new(RefusalKind::InvalidEvent, "the entry can't be written as JSON");
-        let mut value = serde_json::to_value(self).map_err(|_| broken())?;
-        let map = value.as_object_mut().ok_or_else(broken)?;
-        map.remove("sha256");
-        let sha256 = digest::sha256_hex(digest::canonical(&value).as_bytes());
-        let map = value.as_object_mut().ok_or_else(broken)?;
-        map.insert("sha256".into(), serde_json::Value::String(sha256.clone()));
-        let text = digest::canonical(&value);
+        let broken = |_| Refusal::new(RefusalKind::InvalidEvent, "the entry can't be written as JSON");
+        self.sha256.clear();
+        let bare = digest::canonical_of_any(self).map_err(broken)?;
+        self.sha256 = digest::sha256_hex(bare.as_bytes());
+        let text = digest::canonical_of_any(self).map_err(broken)?;
         if text.len() > limits::RECORD_BYTES_MAX {
             return Err(Refusal::new(RefusalKind::InvalidEvent, "the entry would outgrow its limit"));
         }
-        Ok((text, sha256))
+        Ok(text)
     }
 }

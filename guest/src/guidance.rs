@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     api::DelaySource,
     contract::{Contract, HintKind, Place},
+    fill::fields,
     hint::{self, Reading},
     observation::{self, Observation, Seen},
     time::Instant,
@@ -24,13 +25,16 @@ pub struct Guidance {
 }
 
 /// A piece of guidance that was not used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Rejected {
     /// `/pointer` or `header:name`.
     pub place: String,
     /// Lower case, without the value.
     pub why: String,
+}
+
+fields! {
+    Rejected { place, why }
 }
 
 /// Reads `Retry-After` and the contract's hints. Zero, past, null and absent are no guidance; anything more than

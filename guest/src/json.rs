@@ -7,74 +7,57 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     api::{Answer, Event, Opening, Refusal},
-    check, digest, limits, machine, notice, open, record, request,
+    check, digest,
+    fill::fields,
+    limits, machine, notice, open, record, request,
     time::Instant,
     verify,
 };
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct OfContract {
     contract: String,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct OfOpening {
     contract: String,
     opening: Opening,
     at: Instant,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct OfJob {
     contract: String,
     opening: Opening,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct OfRejoining {
     contract: String,
     record: String,
     opening: Opening,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct OfRecord {
     contract: String,
     record: String,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct OfAnswer {
     contract: String,
-    #[serde(default)]
     record: Option<String>,
     answer: Answer,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct OfStep {
     contract: String,
     record: String,
     event: Event,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct OfNotice {
     contract: String,
     record: String,
     at: Instant,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct OfRead {
     record: String,
 }
@@ -82,6 +65,18 @@ struct OfRead {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OfNothing {}
+
+fields! {
+    OfContract { contract }
+    OfOpening { contract, opening, at }
+    OfJob { contract, opening }
+    OfRejoining { contract, record, opening }
+    OfRecord { contract, record }
+    OfAnswer { contract, record, answer }
+    OfStep { contract, record, event }
+    OfNotice { contract, record, at }
+    OfRead { record }
+}
 
 /// The functions that [`call`] knows.
 pub const FUNCTIONS: &[&str] = &[

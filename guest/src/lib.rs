@@ -31,6 +31,7 @@ mod delay;
 pub mod digest;
 mod echoes;
 pub mod entry;
+mod fill;
 pub mod guidance;
 pub mod hint;
 pub mod json;

@@ -4,58 +4,61 @@
 
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::{api::TransportFault, contract::Place, time::Instant};
+use crate::{
+    api::TransportFault,
+    contract::Place,
+    fill::{cases, fields},
+    time::Instant,
+};
 
 /// The format that this build writes and reads.
 pub const FORMAT: &str = "sondeo.observation/1";
 
 /// One answer, reduced.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Observation {
     pub format: String,
     pub status: u16,
     pub sent_at: Instant,
     pub received_at: Instant,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<TransportFault>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     pub body: BodyFact,
     /// By place: `/pointer` or `header:name`. What is absent from the answer is absent here.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, Seen>,
     /// By array pointer: each element's values, by pointer into the element.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub arrays: BTreeMap<String, Vec<BTreeMap<String, Seen>>>,
     /// The provider's error, bounded; provider text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
     /// A status address that the answer names where the contract said (D28).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<Named>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
 }
 
 /// The body, without its text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BodyFact {
     pub kind: BodyKind,
     /// Why it is unreadable: `not_utf8`, `too_large`, `not_json`, `too_deep`, `array_too_long`, `duplicate_key`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     pub bytes: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BodyKind {
     None,
@@ -65,8 +68,8 @@ pub enum BodyKind {
 }
 
 /// A value at a place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Seen {
     Null,
     Bool(bool),
@@ -77,7 +80,7 @@ pub enum Seen {
     Long {
         bytes: u64,
         sha256: String,
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(skip_serializing_if = "is_false")]
         number: bool,
     },
     /// How many elements.
@@ -91,8 +94,7 @@ pub enum Seen {
 }
 
 /// A result reference, by presence and digest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RefSeen {
     /// `null`, `bool`, `number`, `text`, `array` or `object`.
     pub kind: String,
@@ -100,16 +102,16 @@ pub struct RefSeen {
     pub empty: bool,
     pub sha256: String,
     /// The origin, where it is an absolute URL.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
     /// Its value is kept sealed, or not at all (D31).
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_false")]
     pub secret: bool,
 }
 
 /// A status address: what may be shown of it, and the digest of the whole.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Named {
     Address {
         /// The whole where nothing in it is secret, else origin and path.
@@ -119,6 +121,31 @@ pub enum Named {
     },
     /// Not a URL, another scheme, user information, or a foreign origin: neither used nor kept.
     Refused { why: String },
+}
+
+fields! {
+    Observation {
+        format, status, sent_at, received_at, incomplete, request_id, body, values = DEFAULT, arrays = DEFAULT, error,
+        progress, address, etag,
+    }
+    BodyFact { kind, why, bytes, sha256 }
+    RefSeen { kind, empty, sha256, origin, secret = DEFAULT }
+}
+
+cases! {
+    BodyKind { "none" => None, "json" => Json, "text" => Text, "unreadable" => Unreadable }
+    Seen {
+        "null" => Null,
+        "bool" => Bool(value),
+        "number" => Number(text),
+        "text" => Text(text),
+        "long" => Long { bytes, sha256, number = DEFAULT },
+        "array" => Array(len),
+        "object" => Object(len),
+        "reference" => Reference(seen),
+        "repeated" => Repeated(texts),
+    }
+    Named { "address" => Address { url, sha256, secret }, "refused" => Refused { why } }
 }
 
 fn is_false(value: &bool) -> bool {

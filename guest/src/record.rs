@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::{
     api::{DelaySource, Exchange, LimitsGiven, Operation, Phase, Proposal, Refusal, RefusalKind, ResultRef, Spent},
     contract::Outcome,
-    digest, limits,
+    digest,
+    fill::fields,
+    limits,
     time::Instant,
 };
 
@@ -16,8 +18,7 @@ use crate::{
 pub const FORMAT: &str = "sondeo.record/1";
 
 /// The status address in force (D28, D31).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Address {
     /// The whole, or origin and path where the query is secret.
     pub url: String,
@@ -29,8 +30,7 @@ pub struct Address {
 }
 
 /// A decision that was applied: its id, the digest of its text, and the revision it made (D38).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Decided {
     pub id: String,
     pub sha256: String,
@@ -38,8 +38,7 @@ pub struct Decided {
 }
 
 /// One operation. Field names are the essay's where it has one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Record {
     pub format: String,
     pub operation_id: String,
@@ -130,6 +129,24 @@ pub struct Record {
     pub revision: u64,
     /// SHA-256 of the last entry (D47).
     pub head: String,
+}
+
+fields! {
+    Address { url, sha256, secret, template }
+    Decided { id, sha256, revision }
+    // In the order of canonical text, so that each is found at first look.
+    Record {
+        account, actions, address, approval_per_request, approved_attempt, authority_revision, backoff_n,
+        cancel_requested_at, component_digest, contract_digest, contract_id, credential, credential_digest, ctx,
+        deadline_at, decisions, denials, error, etag, extensions_used, fence, fingerprint, first_seen_at, followed,
+        follows, format, head, held_until, incarnation, job, job_expires_at, last_at, last_exchange, last_known_state,
+        last_note, last_outcome, last_seen_at, late_success, lease_ms, limits_given, max_status_requests,
+        max_throttles, max_transport_failures, namespace, opened_by, operation_id, paced_until, phase, planned_at,
+        planned_ms, predecessor, progress, proposals, provider_job_id, provider_not_before, push_waiting, pushes,
+        resubmit_authorized_at, results, revision, sealing, seed, spent_earliest, spent_latest, stage, started_at,
+        status_requests_used, submitted_at, successor, throttles_used, transport_failures_used, useful_until,
+        warnings,
+    }
 }
 
 impl Record {

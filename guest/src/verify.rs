@@ -14,27 +14,28 @@ use crate::{
     api::{DecisionWhat, Refusal, Transition, What},
     digest,
     entry::Entry,
+    fill::fields,
     machine, open,
     record::Record,
 };
 
 /// A log, or a part of one, to be checked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Log {
     /// Entries' texts, in order.
     pub entries: Vec<String>,
     /// Every contract that the log names.
-    #[serde(default)]
     pub contracts: Vec<String>,
     /// The record before the first of these entries; none: the log starts at its opening.
-    #[serde(default)]
     pub start: Option<String>,
     /// The record as it is stored now; none: not compared (more entries follow).
-    #[serde(default)]
     pub current: Option<String>,
     /// Digest of the component that replays.
     pub component: String,
+}
+
+fields! {
+    Log { entries, contracts = DEFAULT, start, current, component }
 }
 
 /// D48's verdicts.

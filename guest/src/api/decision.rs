@@ -2,13 +2,15 @@
 
 use alloc::{collections::BTreeMap, string::String};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::time::Instant;
+use crate::{
+    fill::{cases, fields},
+    time::Instant,
+};
 
 /// One decision; the same id again changes nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Decision {
     pub id: String,
     pub by: String,
@@ -19,32 +21,27 @@ pub struct Decision {
     pub revision: u64,
     pub what: DecisionWhat,
     /// The proposal that this grants.
-    #[serde(default)]
     pub proposal: Option<String>,
 }
 
 /// The options that change a record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum DecisionWhat {
     Extend {
         extension: Extension,
         /// What was done (`needs_action`).
-        #[serde(default)]
         done: Option<String>,
     },
     /// Stepped with the new contract's text.
     Amend {
         contract: String,
-        #[serde(default)]
         extension: Option<Extension>,
     },
     RenewCredential {
         renewal: Renewal,
         /// Another reference; absent: the same.
-        #[serde(default)]
         credential: Option<String>,
-        #[serde(default)]
         extension: Option<Extension>,
     },
     AcceptResult,
@@ -55,15 +52,12 @@ pub enum DecisionWhat {
     Close,
     /// The provider was, or will be, asked to cancel; the wait goes on only within limits (D36).
     Cancel {
-        #[serde(default)]
         extension: Option<Extension>,
     },
     /// `submission_unknown`: the job was found.
     Adopt {
         job: BTreeMap<String, String>,
-        #[serde(default)]
         address: Option<String>,
-        #[serde(default)]
         extension: Option<Extension>,
     },
     Resubmit,
@@ -81,8 +75,8 @@ pub enum DecisionWhat {
 }
 
 /// How a credential was mended (D33).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Renewal {
     /// Its keyed digest must differ from the refused one's.
     Rotated { digest: String },
@@ -91,28 +85,45 @@ pub enum Renewal {
 }
 
 /// Amounts that are added; time counts from the decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Extension {
-    #[serde(default)]
     pub time_ms: u64,
-    #[serde(default)]
     pub requests: u32,
-    #[serde(default)]
     pub failures: u32,
-    #[serde(default)]
     pub throttles: u32,
-    #[serde(default)]
     pub useful_until: Option<Instant>,
 }
 
 /// An agent's bounded request for a grant; changes nothing (D39).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Proposal {
     pub id: String,
     pub by: String,
     pub why: String,
     pub extension: Extension,
     pub expected_effect: String,
+}
+
+fields! {
+    Decision { id, by, role, why, revision, what, proposal }
+    Extension { time_ms = DEFAULT, requests = DEFAULT, failures = DEFAULT, throttles = DEFAULT, useful_until }
+    Proposal { id, by, why, extension, expected_effect }
+}
+
+cases! {
+    DecisionWhat {
+        "extend" => Extend { extension, done },
+        "amend" => Amend { contract, extension },
+        "renew_credential" => RenewCredential { renewal, credential, extension },
+        "accept_result" => AcceptResult,
+        "hold" => Hold { until },
+        "close" => Close,
+        "cancel" => Cancel { extension },
+        "adopt" => Adopt { job, address, extension },
+        "resubmit" => Resubmit,
+        "new_operation" => NewOperation { operation_id },
+        "approve" => Approve { attempt },
+        "decline" => Decline { proposal },
+    }
+    Renewal { "rotated" => Rotated { digest }, "access_restored" => AccessRestored }
 }

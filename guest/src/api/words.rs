@@ -1,12 +1,14 @@
 //! Closed sets of words, with their text in records, entries, WIT and twin.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+
+use crate::fill::{self, Blank};
 
 /// An enum whose cases have one text each, the same in JSON and in `as_str`.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$cm:meta])* $case:ident = $text:literal),+ $(,)? }) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
         pub enum $name { $($(#[$cm])* #[serde(rename = $text)] $case),+ }
 
         impl $name {
@@ -21,6 +23,20 @@ macro_rules! words {
             /// The case of this word.
             pub fn from_word(word: &str) -> Option<$name> {
                 match word { $($text => Some($name::$case),)+ _ => None }
+            }
+        }
+
+        impl Blank for $name {
+            fn blank() -> $name {
+                let [first, ..] = [$($name::$case),+];
+                first
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
+                let index = fill::word(deserializer, concat!("enum ", stringify!($name)), &[$($text),+])?;
+                $name::ALL.get(index).copied().ok_or_else(|| Error::custom("no such word"))
             }
         }
 

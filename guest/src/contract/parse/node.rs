@@ -1,7 +1,12 @@
 //! A cursor over JSON text that names every fault at its pointer and goes on: wrong types, unknown, missing and doubled
 //! members. It works on the raw text, so that a number keeps its own digits and a sample's body its own bytes.
 
-use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
+use alloc::{
+    collections::BTreeMap,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
 use core::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -66,7 +71,7 @@ impl<'a> Node<'a> {
         self.fault(format!("must be {wanted}, is {}", self.kind()))
     }
 
-    fn below(&self, token: impl fmt::Display, raw: &'a RawValue) -> Node<'a> {
+    fn below(&self, token: &str, raw: &'a RawValue) -> Node<'a> {
         Node { faults: self.faults, raw: raw.get(), at: child(&self.at, token), depth: self.depth.saturating_add(1) }
     }
 
@@ -132,6 +137,19 @@ impl<'a> Node<'a> {
 
     /// Each element read; `None` where one was at fault.
     pub(super) fn list<T>(&self, read: impl Fn(&Node<'a>) -> Option<T>) -> Option<Vec<T>> {
+        let elements = self.elements()?;
+        let mut out = Vec::with_capacity(elements.len());
+        let mut whole = true;
+        for element in &elements {
+            match read(element) {
+                Some(value) => out.push(value),
+                None => whole = false,
+            }
+        }
+        whole.then_some(out)
+    }
+
+    fn elements(&self) -> Option<Vec<Node<'a>>> {
         if !self.is_list() {
             return self.wrong("a list");
         }
@@ -139,8 +157,7 @@ impl<'a> Node<'a> {
             return self.fault("not a list that can be read");
         };
         self.bounded(items.len())?;
-        let read: Vec<Option<T>> = items.into_iter().enumerate().map(|(i, raw)| read(&self.below(i, raw))).collect();
-        read.into_iter().collect()
+        Some(items.into_iter().enumerate().map(|(i, raw)| self.below(&i.to_string(), raw)).collect())
     }
 
     fn bounded(&self, len: usize) -> Option<()> {
@@ -162,16 +179,15 @@ impl<'a> Node<'a> {
             return self.fault("not an object that can be read");
         };
         self.bounded(members.len())?;
-        let mut kept: BTreeMap<String, usize> = BTreeMap::new();
         let mut out: Vec<(String, Node<'a>)> = Vec::with_capacity(members.len());
+        let mut doubled: Vec<String> = Vec::new();
         for (name, raw) in members {
             let node = self.below(&name, raw);
-            let seen = kept.entry(name.clone()).or_insert(0);
-            *seen = seen.saturating_add(1);
-            match *seen {
-                1 => out.push((name, node)),
-                2 => node.note(format!("the name `{name}` stands more than once")),
-                _ => {}
+            if out.iter().all(|(before, _)| *before != name) {
+                out.push((name, node));
+            } else if !doubled.contains(&name) {
+                node.note(format!("the name `{name}` stands more than once"));
+                doubled.push(name);
             }
         }
         Some(out)
@@ -233,8 +249,12 @@ impl<'a> Fields<'a> {
     pub(super) fn req<T>(&mut self, name: &'static str, read: impl FnOnce(&Node<'a>) -> Option<T>) -> Option<T> {
         match self.take(name) {
             Some(node) => read(&node),
-            None => self.node.fault(format!("lacks the field `{name}`")),
+            None => self.lacks(name),
         }
+    }
+
+    fn lacks<T>(&self, name: &str) -> Option<T> {
+        self.node.fault(format!("lacks the field `{name}`"))
     }
 
     /// A field that may be there; the outer `None`: a fault was recorded.
