@@ -89,7 +89,7 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Replay an operation by the embedded component, or that of `--component`, and tell its story.
     Replay(IdArgs),
-    /// Check, try and show contracts.
+    /// Check, try, list and show contracts.
     Contract(ContractArgs),
     /// What the decision component is; write it to a file.
     Component(ComponentArgs),
@@ -110,7 +110,7 @@ const DECIDE_EXAMPLES: &str = "Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct OpenArgs {
-    /// A contract: a file, or the name of one that comes along (`sondeo contract show`).
+    /// A contract: a file, or the name of one that comes along (`sondeo contract list`).
     pub(crate) contract: String,
     /// The job's id at the provider, where the contract has one id part.
     pub(crate) job: Option<String>,
@@ -359,7 +359,9 @@ pub(crate) enum ContractVerb {
         #[arg(long, default_value = "default")]
         account: String,
     },
-    /// Print a contract; without a name, list those that come along.
+    /// List the contracts that come along, and what each needs.
+    List,
+    /// Print a contract; without a name, the names of those that come along.
     Show {
         /// A file, or a name.
         contract: Option<String>,

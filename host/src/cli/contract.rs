@@ -1,4 +1,6 @@
-//! `contract check`, `try` and `show`.
+//! `contract check`, `try`, `list` and `show`.
+
+mod list;
 
 use serde_json::json;
 
@@ -23,6 +25,7 @@ pub(super) fn contract(app: &App, args: ContractArgs) -> Result<u8, CliError> {
             };
             tried(app, &component.try_answer(&trial)?)
         }
+        ContractVerb::List => list::list(app),
         ContractVerb::Show { contract, schema } => show(app, contract.as_deref(), schema),
     }
 }

@@ -14,7 +14,26 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 /// Contracts that come along, by name.
 pub(crate) const LIBRARY: &[(&str, &str)] = &[
     ("generic", include_str!("../../contracts/generic.json")),
+    ("a2a.task", include_str!("../../contracts/a2a.task.json")),
+    ("anthropic.message_batches", include_str!("../../contracts/anthropic.message_batches.json")),
+    ("assemblyai.transcript", include_str!("../../contracts/assemblyai.transcript.json")),
+    ("azure.arm_async_operation", include_str!("../../contracts/azure.arm_async_operation.json")),
+    ("azure.durable_functions", include_str!("../../contracts/azure.durable_functions.json")),
+    ("databricks.job_run", include_str!("../../contracts/databricks.job_run.json")),
+    ("github.workflow_run", include_str!("../../contracts/github.workflow_run.json")),
+    ("gitlab.pipeline", include_str!("../../contracts/gitlab.pipeline.json")),
+    ("google.lro", include_str!("../../contracts/google.lro.json")),
+    ("jenkins.queue_item", include_str!("../../contracts/jenkins.queue_item.json")),
+    ("kubernetes.job", include_str!("../../contracts/kubernetes.job.json")),
+    ("mcp.tasks_ext", include_str!("../../contracts/mcp.tasks_ext.json")),
     ("openai.batches", include_str!("../../contracts/openai.batches.json")),
+    ("openai.fine_tuning", include_str!("../../contracts/openai.fine_tuning.json")),
+    ("openai.responses_background", include_str!("../../contracts/openai.responses_background.json")),
+    ("replicate.predictions", include_str!("../../contracts/replicate.predictions.json")),
+    ("salesforce.bulk_ingest", include_str!("../../contracts/salesforce.bulk_ingest.json")),
+    ("stripe.report_run", include_str!("../../contracts/stripe.report_run.json")),
+    ("terraform.run", include_str!("../../contracts/terraform.run.json")),
+    ("trino.statement", include_str!("../../contracts/trino.statement.json")),
 ];
 
 /// The JSON Schema of the contract format.
@@ -27,10 +46,8 @@ pub(crate) fn contract_text(name: &str) -> Result<String, CliError> {
     }
     let path = Path::new(name);
     if !path.exists() {
-        let known: Vec<&str> = LIBRARY.iter().map(|(name, _)| *name).collect();
         return Err(CliError::Input(format!(
-            "there is no contract file `{name}`, and none of that name comes along ({} do)",
-            known.join(", ")
+            "there is no contract file `{name}`, and none of that name comes along (`sondeo contract list` shows those that do)"
         )));
     }
     let bytes = read_bytes(path)?;
@@ -201,5 +218,17 @@ mod tests {
             let value: serde_json::Value = serde_json::from_str(text).unwrap();
             assert_eq!(value["id"], *name);
         }
+    }
+
+    #[test]
+    fn every_contract_of_the_folder_comes_along() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("host/contracts");
+        let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+        let files = files.filter(|file| !file.ends_with(".schema.json"));
+        let mut files: Vec<String> = files.filter_map(|file| file.strip_suffix(".json").map(str::to_owned)).collect();
+        let mut known: Vec<&str> = LIBRARY.iter().map(|(name, _)| *name).collect();
+        files.sort();
+        known.sort();
+        assert_eq!(known, files);
     }
 }
