@@ -234,7 +234,7 @@ fn carry(s: &mut Step<'_>, extension: Option<&Extension>) -> Result<(), Refusal>
     }
 }
 
-/// Raises limits by what is granted, after every check; nothing is raised if one fails.
+/// Sets limits to what is granted, after every check; none is set if one fails.
 fn extend(s: &mut Step<'_>, wanted: &Extension) -> Result<(), Refusal> {
     let Some(most) = most(s) else {
         return refuse(
@@ -258,7 +258,13 @@ fn extend(s: &mut Step<'_>, wanted: &Extension) -> Result<(), Refusal> {
     let r = &s.r;
     let deadline_at = r.deadline_at.max(s.at.plus(wanted.time_ms));
     let useful_until = useful(r, wanted, deadline_at, s.at)?;
-    let raise = |max: u32, used: u32, add: u32| max.max(used.saturating_add(add));
+    // After an end a grant is a new authorization: what it names counts from what is used, whatever was left over (D38).
+    // While a wait goes on, what is left stays.
+    let ended = matches!(r.phase, Phase::Escalated { .. });
+    let raise = |max: u32, used: u32, add: u32| match add {
+        1.. if ended => used.saturating_add(add),
+        _ => max.max(used.saturating_add(add)),
+    };
     let requests = raise(r.max_status_requests, r.status_requests_used, wanted.requests);
     let failures = raise(r.max_transport_failures, r.transport_failures_used, wanted.failures);
     let throttles = raise(r.max_throttles, r.throttles_used, wanted.throttles);

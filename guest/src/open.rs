@@ -22,7 +22,7 @@ use crate::{
     request,
     step::{self, Next, Step},
     time::Instant,
-    url::{self, Url},
+    url,
 };
 
 /// Entry 1 and the first record.

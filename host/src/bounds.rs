@@ -211,9 +211,11 @@ fn grant(event: &Event) -> Option<&Extension> {
     }
 }
 
-/// Limits rise by a grant only, by no more than it says, and never fall (D22, D38).
+/// Limits rise by a grant only, by no more than it says; after an end a budget that it names may be less than was left, and
+/// else none falls (D22, D38).
 fn limits(before: &Operation, event: &Event, after: &Operation) -> Checked {
     let grant = grant(event);
+    let ended = matches!(before.phase, Phase::Escalated(_));
     let (time, requests, failures, throttles) =
         grant.map_or((0, 0, 0, 0), |grant| (grant.time_ms, grant.requests, grant.failures, grant.throttles));
     for (name, before, after, granted) in [
@@ -221,8 +223,10 @@ fn limits(before: &Operation, event: &Event, after: &Operation) -> Checked {
         ("failures", before.failures, after.failures, failures),
         ("throttled answers", before.throttles, after.throttles, throttles),
     ] {
-        let most = before.max.max(before.used.saturating_add(granted));
-        hold((before.max..=most).contains(&after.max), || {
+        let given = before.used.saturating_add(granted);
+        let least = if ended && granted > 0 { before.max.min(given) } else { before.max };
+        let most = before.max.max(given);
+        hold((least..=most).contains(&after.max), || {
             format!("the allowed {name} can't go from {} to {}: {most} is the most here (D38)", before.max, after.max)
         })?;
     }

@@ -203,6 +203,35 @@ fn d38_an_extension_is_bounded_bound_to_a_revision_and_given_once() {
 }
 
 #[test]
+fn d38_after_an_end_four_more_requests_are_four_whatever_was_left() {
+    let extend = |requests, failures| DecisionWhat::Extend {
+        extension: Extension { time_ms: 900_000, requests, failures, throttles: 0, useful_until: None },
+        done: None,
+    };
+    let mut run = Run::open("10:20:00");
+    run.state("queued");
+    run.step(at("11:00:00"), What::Woke { credential: None }).unwrap();
+    run.decide(at("11:05:00"), "d1", extend(4, 2)).unwrap();
+    let view = run.view();
+    assert_eq!((view.requests.used, view.requests.max), (1, 5));
+    assert_eq!((view.failures.used, view.failures.max), (0, 2));
+    assert_eq!((view.throttles.used, view.throttles.max), (0, 3), "not named, so as it was");
+    assert_eq!(verify::verify(&log(&run)).verdict, Verdict::Verified);
+
+    // D33: after an answer that can't be read the option is for one request.
+    let mut run = Run::open("10:20:00");
+    run.poll(200, &[], "{");
+    let when = run.view().last_exchange.unwrap().at;
+    run.decide(when, "d1", extend(1, 0)).unwrap();
+    assert_eq!(reason(run.poll(503, &[], "")), Some(Reason::RequestBudgetExhausted));
+
+    // While it waits, nothing that is left is taken away.
+    let mut run = Run::open("10:20:00");
+    run.decide(at("10:20:01"), "d1", extend(4, 2)).unwrap();
+    assert_eq!((run.view().requests.max, run.view().failures.max), (12, 3));
+}
+
+#[test]
 fn d10_an_amendment_goes_on_under_the_new_contract_and_replays() {
     let mut run = Run::open("10:20:00");
     run.state("paused");
