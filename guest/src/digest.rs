@@ -5,7 +5,6 @@ use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use core::{cmp::Ordering, fmt, ops::Range};
 
 use serde::Serialize;
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::limits::FENCE_MAX;
@@ -50,14 +49,6 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
     out
 }
 
-/// The canonical text of `value` (RFC 8785): keys by UTF-16 code units, whatever order the map has, no blanks, the fewest
-/// escapes. Integers are as the RFC has them; other numbers are left as `serde_json` writes them.
-pub fn canonical(value: &Value) -> String {
-    let mut out = String::new();
-    write_value(&mut out, value);
-    out
-}
-
 /// The canonical text of anything that can be written as JSON.
 ///
 /// # Errors
@@ -77,44 +68,16 @@ pub(crate) fn canonical_of_any<T: Serialize + ?Sized>(value: &T) -> Result<Strin
     written(&text, false)
 }
 
+/// A text as a JSON string, its quotes included.
+pub fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len().saturating_add(2));
+    write_text(&mut out, text);
+    out
+}
+
 /// Whether `text` is exactly the canonical text of the value that it writes.
 pub fn is_canonical(text: &str) -> bool {
     canonical_text(text).is_ok_and(|canonical| canonical == text)
-}
-
-fn write_value(out: &mut String, value: &Value) {
-    match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(true) => out.push_str("true"),
-        Value::Bool(false) => out.push_str("false"),
-        // INVARIANT: writing to a String does not fail.
-        Value::Number(number) => drop(fmt::write(out, format_args!("{number}"))),
-        Value::String(text) => write_text(out, text),
-        Value::Array(items) => {
-            out.push('[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                write_value(out, item);
-            }
-            out.push(']');
-        }
-        Value::Object(map) => {
-            let mut members: Vec<(&String, &Value)> = map.iter().collect();
-            members.sort_unstable_by(|(a, _), (b, _)| by_utf16(a, b));
-            out.push('{');
-            for (index, (key, member)) in members.into_iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                write_text(out, key);
-                out.push(':');
-                write_value(out, member);
-            }
-            out.push('}');
-        }
-    }
 }
 
 /// RFC 8785 section 3.2.2.2: two-character escapes where JSON has them, lower-case `\u00xx` for other control characters.

@@ -57,8 +57,8 @@ impl<T> Blank for Option<T> {
 
 /// A struct, or the case that an enum is in.
 pub(crate) trait Fill<'de> {
-    /// Reads the field of this index from `map`; without a map, tells whether that field may be absent.
-    fn fill<A: MapAccess<'de>>(&mut self, index: usize, map: Option<&mut A>) -> Result<bool, A::Error>;
+    /// Reads every field.
+    fn fill<A: MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error>;
 }
 
 /// An enum whose cases have fields.
@@ -70,25 +70,27 @@ pub(crate) trait Cases<'de>: Sized {
     fn load<A: VariantAccess<'de>>(&mut self, access: A) -> Result<(), A::Error>;
 }
 
-/// One field, see [`Fill::fill`].
-pub(crate) fn field<'de, A: MapAccess<'de>, T: Blank + Deserialize<'de>>(
-    slot: &mut T,
-    default: bool,
-    map: Option<&mut A>,
-) -> Result<bool, A::Error> {
-    match map {
-        Some(map) => {
-            *slot = map.next_value()?;
-            Ok(true)
-        }
-        None => Ok(default || T::OPTIONAL),
+/// One field of a value that is being filled.
+pub(crate) trait Slot<'de, A: MapAccess<'de>> {
+    fn read(&mut self, map: &mut A) -> Result<(), A::Error>;
+
+    fn is_optional(&self) -> bool;
+}
+
+impl<'de, A: MapAccess<'de>, T: Blank + Deserialize<'de>> Slot<'de, A> for T {
+    fn read(&mut self, map: &mut A) -> Result<(), A::Error> {
+        *self = map.next_value()?;
+        Ok(())
+    }
+
+    fn is_optional(&self) -> bool {
+        T::OPTIONAL
     }
 }
 
-/// Fills the fields with these names.
+/// Fills the fields of a value.
 pub(crate) struct Fields<'v, T> {
     pub(crate) value: &'v mut T,
-    pub(crate) names: &'static [&'static str],
     /// What stands here, for errors.
     pub(crate) expected: &'static str,
 }
@@ -100,31 +102,33 @@ impl<'de, T: Fill<'de>> Visitor<'de> for Fields<'_, T> {
         f.write_str(self.expected)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let value = self.value;
-        members(&mut map, self.names, &mut |index, map| value.fill(index, map))
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        self.value.fill(map)
     }
 }
 
-type Filler<'f, A, E> = &'f mut dyn FnMut(usize, Option<&mut A>) -> Result<bool, E>;
-
-fn members<'de, A: MapAccess<'de>>(
-    map: &mut A,
+/// Reads the fields of these names into these slots; those that `defaults` marks may be absent.
+pub(crate) fn members<'de, A: MapAccess<'de>>(
+    mut map: A,
     names: &'static [&'static str],
-    fill: Filler<'_, A, A::Error>,
+    defaults: &[bool],
+    slots: &mut [&mut dyn Slot<'de, A>],
 ) -> Result<(), A::Error> {
     let mut given = [false; FIELDS_MAX];
     let mut next = 0;
     while let Some((index, name)) = map.next_key_seed(Name { names, next, of: "field" })? {
-        match given.get_mut(index) {
-            Some(given) if !*given => *given = true,
+        match (given.get_mut(index), slots.get_mut(index)) {
+            (Some(given), Some(slot)) if !*given => {
+                *given = true;
+                slot.read(&mut map)?;
+            }
             _ => return Err(Error::duplicate_field(name)),
         }
-        fill(index, Some(map))?;
         next = index.saturating_add(1);
     }
-    for (index, name) in names.iter().enumerate() {
-        if given.get(index) != Some(&true) && !fill(index, None)? {
+    let fields = names.iter().zip(defaults).zip(slots).zip(given);
+    for (((name, default), slot), given) in fields {
+        if !given && !default && !slot.is_optional() {
             return Err(Error::missing_field(name));
         }
     }
@@ -228,23 +232,18 @@ macro_rules! fields {
         }
 
         impl<'de> $crate::fill::Fill<'de> for $name {
-            fn fill<A: serde::de::MapAccess<'de>>(
-                &mut self,
-                index: usize,
-                map: Option<&mut A>,
-            ) -> Result<bool, A::Error> {
+            fn fill<A: serde::de::MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error> {
                 let $name { $($field),+ } = self;
-                $crate::fill::fill_one!(index, map, $($field $(= $default)?),+)
+                $crate::fill::fill_all!(map, $($field $(= $default)?),+)
             }
         }
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
                 const NAMES: &[&str] = &[$(stringify!($field)),+];
-                const { assert!(NAMES.len() <= $crate::fill::FIELDS_MAX) };
                 let mut value: $name = $crate::fill::Blank::blank();
                 let expected = concat!("struct ", stringify!($name));
-                let fields = $crate::fill::Fields { value: &mut value, names: NAMES, expected };
+                let fields = $crate::fill::Fields { value: &mut value, expected };
                 deserializer.deserialize_struct(stringify!($name), NAMES, fields)?;
                 Ok(value)
             }
@@ -264,19 +263,15 @@ macro_rules! cases {
         }
 
         impl<'de> $crate::fill::Fill<'de> for $name {
-            fn fill<A: serde::de::MapAccess<'de>>(
-                &mut self,
-                index: usize,
-                map: Option<&mut A>,
-            ) -> Result<bool, A::Error> {
+            fn fill<A: serde::de::MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error> {
                 match self {
                     $($($name::$case { $($field),+ } => {
-                        $crate::fill::fill_one!(index, map, $($field $(= $default)?),+)
+                        $crate::fill::fill_all!(map, $($field $(= $default)?),+)
                     })?)+
                     #[allow(unreachable_patterns, reason = "where every case has named fields")]
                     _ => {
-                        let _ = (index, map);
-                        Ok(true)
+                        drop(map);
+                        Ok(())
                     }
                 }
             }
@@ -320,18 +315,13 @@ macro_rules! cases {
     )+ };
 }
 
-/// Of [`fields!`]: the field of this index.
-macro_rules! fill_one {
-    ($index:ident, $map:ident, $($field:ident $(= $default:ident)?),+) => {{
-        let mut nth = 0usize;
-        $(
-            if $index == nth {
-                return $crate::fill::field($field, false $(|| $crate::fill::$default)?, $map);
-            }
-            nth = nth.saturating_add(1);
-        )+
-        let _ = nth;
-        Ok(true)
+/// Of [`fields!`]: reads `map` into these fields.
+macro_rules! fill_all {
+    ($map:ident, $($field:ident $(= $default:ident)?),+) => {{
+        const NAMES: &[&str] = &[$(stringify!($field)),+];
+        const DEFAULTS: &[bool] = &[$(false $(|| $crate::fill::$default)?),+];
+        const { assert!(NAMES.len() <= $crate::fill::FIELDS_MAX) };
+        $crate::fill::members($map, NAMES, DEFAULTS, &mut [$($field as &mut dyn $crate::fill::Slot<'_, _>),+])
     }};
 }
 
@@ -355,11 +345,11 @@ macro_rules! load_one {
     }};
     ($self:ident, $access:ident, $expected:ident, { $($field:ident),+ }) => {{
         const NAMES: &[&str] = &[$(stringify!($field)),+];
-        $access.struct_variant(NAMES, $crate::fill::Fields { value: $self, names: NAMES, expected: $expected })
+        $access.struct_variant(NAMES, $crate::fill::Fields { value: $self, expected: $expected })
     }};
 }
 
-pub(crate) use {blank_as, cases, fields, fill_one, load_one};
+pub(crate) use {blank_as, cases, fields, fill_all, load_one};
 
 #[cfg(test)]
 mod tests;

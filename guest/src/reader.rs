@@ -98,6 +98,11 @@ pub struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
+    /// A value of a text that serde_json has read as a whole.
+    pub fn of(checked: &'a RawValue) -> Node<'a> {
+        Node { raw: checked.get() }
+    }
+
     /// The value's own text, without blanks around it.
     pub fn raw(&self) -> &'a str {
         self.raw
@@ -158,6 +163,19 @@ impl<'a> Node<'a> {
             }
         }
         Ok(items)
+    }
+
+    /// The members of an object as they stand, equal keys each. `None` for another type, and where a key has half of a
+    /// surrogate pair in its escapes.
+    pub fn members(&self) -> Option<Vec<(String, Node<'a>)>> {
+        if self.kind() != Kind::Object {
+            return None;
+        }
+        let mut members = Vec::new();
+        for (key, value) in self.entries()? {
+            members.push((unescape(key)?, value));
+        }
+        Some(members)
     }
 
     /// The value at `pointer` (RFC 6901) below this one; `None` where there is none. An array's index is written without

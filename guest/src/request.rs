@@ -73,9 +73,10 @@ fn media_type(kind: BodyKind) -> &'static str {
 }
 
 /// Id parts, and the facts of `ctx` that are one text.
-fn values(job: &BTreeMap<String, String>, ctx: &BTreeMap<String, Vec<String>>) -> BTreeMap<String, String> {
-    let mut values: BTreeMap<String, String> =
-        ctx.iter().filter_map(|(name, all)| Some((name.clone(), all.first()?.clone()))).collect();
+pub(crate) fn values(job: &BTreeMap<String, String>, ctx: &BTreeMap<String, Vec<String>>) -> BTreeMap<String, String> {
+    // Here and elsewhere `extend`, not `collect`: that would bring a sort of its own for each type.
+    let mut values = BTreeMap::new();
+    values.extend(ctx.iter().filter_map(|(name, all)| Some((name.clone(), all.first()?.clone()))));
     values.extend(job.iter().map(|(name, value)| (name.clone(), value.clone())));
     values
 }
@@ -94,7 +95,7 @@ fn fill_body(template: &str, kind: BodyKind, values: &BTreeMap<String, String>) 
         BodyKind::Text => fill_text(template, values),
         BodyKind::Form => fill(template, values, |value| url::encode_segment(value).unwrap_or_default()),
         BodyKind::Json => fill(template, values, |value| {
-            let quoted = digest::canonical(&serde_json::Value::String(value.into()));
+            let quoted = digest::quoted(value);
             quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().into()
         }),
     }

@@ -7,7 +7,7 @@ use crate::{
     classify::{self, Judged, Judgement, Known},
     contract::{AddressSpec, Contract, Outcome, Sample},
     observation::Observation,
-    observe,
+    observe, request,
     time::Instant,
     url::{self, Url},
 };
@@ -90,12 +90,7 @@ fn words(judged: Judged) -> Vec<&'static str> {
 /// The address that the sample's answer would come from; without one, some address of the contract's first origin.
 fn base(contract: &Contract, sample: &Sample) -> Option<Url> {
     let filled = match &contract.request.address {
-        AddressSpec::Template(template) => {
-            let facts = sample.ctx.iter().filter_map(|(name, all)| Some((name.clone(), all.first()?.clone())));
-            let mut values: BTreeMap<String, String> = facts.collect();
-            values.extend(sample.job.clone());
-            url::fill(template, &values).ok()
-        }
+        AddressSpec::Template(template) => url::fill(template, &request::values(&sample.job, &sample.ctx)).ok(),
         AddressSpec::From(_) => None,
     };
     filled.or_else(|| Url::parse(&contract.origins.first()?.origin).ok())

@@ -8,14 +8,15 @@ use alloc::{
 };
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::{
     api::{DecisionWhat, Refusal, Transition, What},
+    contract::Kind,
     digest,
     entry::Entry,
     fill::fields,
     machine, open,
+    reader::{Doc, Node},
     record::Record,
 };
 
@@ -201,36 +202,41 @@ fn replay(log: &Log, before: Option<&str>, entry: &Entry, text: &str) -> Result<
 
 /// Pointer to the first field in which two JSON texts differ, digests last.
 fn first_difference_of(a: &str, b: &str) -> Option<String> {
-    let a = serde_json::from_str(a).ok()?;
-    let b = serde_json::from_str(b).ok()?;
-    first_difference(&a, &b, "")
+    let (a, b) = (Doc::parse(a).ok()?, Doc::parse(b).ok()?);
+    first_difference(a.root(), b.root(), "")
 }
 
-fn first_difference(a: &Value, b: &Value, at: &str) -> Option<String> {
-    match (a, b) {
-        (Value::Object(x), Value::Object(y)) => {
-            let mut keys: Vec<&String> = x.keys().chain(y.keys()).collect();
-            // A digest differs because something else does: that is the field to name.
-            keys.sort_by_key(|key| {
-                (matches!(key.as_str(), "sha256" | "head" | "record_before" | "previous" | "sentence"), (*key).clone())
-            });
-            keys.dedup();
-            keys.into_iter().find_map(|key| {
+fn first_difference(a: Node<'_>, b: Node<'_>, at: &str) -> Option<String> {
+    match (a.kind(), b.kind()) {
+        (Kind::Object, Kind::Object) => {
+            let (x, y) = (a.members()?, b.members()?);
+            let differing = x.iter().chain(&y).filter_map(|(key, _)| {
                 let path = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
-                match (x.get(key), y.get(key)) {
-                    (Some(left), Some(right)) => first_difference(left, right, &path),
-                    _ => Some(path),
-                }
-            })
+                let path = match (member(&x, key), member(&y, key)) {
+                    (Some(left), Some(right)) => first_difference(left, right, &path)?,
+                    _ => path,
+                };
+                // A digest differs because something else does: that is the field to name.
+                let late = matches!(key.as_str(), "sha256" | "head" | "record_before" | "previous" | "sentence");
+                Some(((late, key), path))
+            });
+            differing.min_by(|(a, _), (b, _)| a.cmp(b)).map(|(_, path)| path)
         }
-        (Value::Array(x), Value::Array(y)) => {
+        (Kind::Array, Kind::Array) => {
+            let (x, y) = (a.items(usize::MAX).ok()?, b.items(usize::MAX).ok()?);
             let differing = x
                 .iter()
-                .zip(y)
+                .zip(&y)
                 .enumerate()
-                .find_map(|(i, (left, right))| first_difference(left, right, &format!("{at}/{i}")));
+                .find_map(|(i, (left, right))| first_difference(*left, *right, &format!("{at}/{i}")));
             differing.or_else(|| (x.len() != y.len()).then(|| at.to_string()))
         }
-        _ => (a != b).then(|| at.to_string()),
+        (Kind::Text, Kind::Text) => (a.text() != b.text()).then(|| at.to_string()),
+        _ => (a.raw() != b.raw()).then(|| at.to_string()),
     }
+}
+
+/// The value that counts of the members of this name.
+fn member<'a>(members: &[(String, Node<'a>)], name: &str) -> Option<Node<'a>> {
+    members.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value)
 }

@@ -15,6 +15,9 @@ macro_rules! words {
             /// Every case, in order.
             pub const ALL: &'static [$name] = &[$($name::$case),+];
 
+            /// Their words, in the same order.
+            pub const WORDS: &'static [&'static str] = &[$($text),+];
+
             /// The word as records and entries write it.
             pub const fn as_str(self) -> &'static str {
                 match self { $($name::$case => $text),+ }
@@ -35,7 +38,7 @@ macro_rules! words {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
-                let index = fill::word(deserializer, concat!("enum ", stringify!($name)), &[$($text),+])?;
+                let index = fill::word(deserializer, concat!("enum ", stringify!($name)), $name::WORDS)?;
                 $name::ALL.get(index).copied().ok_or_else(|| Error::custom("no such word"))
             }
         }

@@ -1,8 +1,50 @@
 use alloc::{collections::BTreeMap, format, string::ToString};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
+
+/// The obvious way, to compare with: keys by UTF-16 code units, whatever order the map has.
+fn canonical(value: &Value) -> String {
+    let mut out = String::new();
+    write_value(&mut out, value);
+    out
+}
+
+fn write_value(out: &mut String, value: &Value) {
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(true) => out.push_str("true"),
+        Value::Bool(false) => out.push_str("false"),
+        // INVARIANT: writing to a String does not fail.
+        Value::Number(number) => drop(fmt::write(out, format_args!("{number}"))),
+        Value::String(text) => write_text(out, text),
+        Value::Array(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write_value(out, item);
+            }
+            out.push(']');
+        }
+        Value::Object(map) => {
+            let mut members: Vec<(&String, &Value)> = map.iter().collect();
+            members.sort_unstable_by(|(a, _), (b, _)| by_utf16(a, b));
+            out.push('{');
+            for (index, (key, member)) in members.into_iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write_text(out, key);
+                out.push(':');
+                write_value(out, member);
+            }
+            out.push('}');
+        }
+    }
+}
 
 #[test]
 fn sha_256_of_the_empty_and_of_abc() {

@@ -91,7 +91,8 @@ fn unused<'s>(stage: &'s Stage<'_>) -> impl Iterator<Item = usize> + 's {
         AddressSpec::From(_) => None,
     };
     let texts = url.into_iter().chain(&request.body).chain(request.headers.values());
-    let mut used: BTreeSet<&str> = texts.flat_map(|text| names(text)).collect();
+    let mut used: BTreeSet<&str> = BTreeSet::new();
+    used.extend(texts.flat_map(|text| names(text)));
     used.extend(stage.contract.identity.iter().filter_map(|echo| match &echo.of {
         EchoOf::Part(part) => Some(part.as_str()),
         _ => None,
@@ -142,7 +143,8 @@ fn origin_of(template: &str) -> Result<String, String> {
     if query.split('&').filter_map(|pair| pair.split('=').next()).any(|name| name.contains('{')) {
         return Err("placeholders go into path segments and query values only (D28)".into());
     }
-    let filled = names.into_iter().map(|name| (name, "x".into())).collect();
+    let mut filled = BTreeMap::new();
+    filled.extend(names.into_iter().map(|name| (name, "x".into())));
     url::fill(template, &filled).map(|url| url.origin()).map_err(|why| why.to_string())
 }
 

@@ -10,7 +10,8 @@ const SEALED: &str = "is a place of `result` or of a status address, whose value
 
 pub(super) fn check(stage: &Stage<'_>) {
     let contract = stage.contract;
-    let mut sealed: BTreeSet<&Place> = contract.result.values().map(|result| &result.place).collect();
+    let mut sealed: BTreeSet<&Place> = BTreeSet::new();
+    sealed.extend(contract.result.values().map(|result| &result.place));
     if let Some(FollowTarget::Address(place)) = contract.follow.as_ref().map(|follow| &follow.target) {
         sealed.insert(place);
     }

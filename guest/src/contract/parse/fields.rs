@@ -92,10 +92,15 @@ pub(super) fn word<T: Copy>(node: &Node<'_>, words: &[(&str, T)]) -> Option<T> {
     match words.iter().find(|(word, _)| *word == given) {
         Some((_, value)) => Some(*value),
         None => {
-            let hint = near::hint(&given, words.iter().map(|(word, _)| *word));
-            node.fault(format!("unknown word `{given}`{hint}"))
+            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            unknown(node, "word", &given, &known);
+            None
         }
     }
+}
+
+fn unknown(node: &Node<'_>, what: &str, given: &str, known: &[&str]) {
+    node.note(format!("unknown {what} `{given}`{}", near::hint(given, known)));
 }
 
 /// An outcome's word (D8).
@@ -104,8 +109,8 @@ pub(super) fn outcome(node: &Node<'_>) -> Option<Outcome> {
     match Outcome::from_word(&given) {
         Some(outcome) => Some(outcome),
         None => {
-            let hint = near::hint(&given, Outcome::ALL.iter().map(|o| o.as_str()));
-            node.fault(format!("unknown outcome `{given}`{hint}"))
+            unknown(node, "outcome", &given, Outcome::WORDS);
+            None
         }
     }
 }

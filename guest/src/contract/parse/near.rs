@@ -3,21 +3,16 @@
 use alloc::{format, string::String, vec::Vec};
 
 /// `; did you mean ...` where a known name is close, else the names that are known.
-pub(super) fn hint<'k>(given: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
+pub(super) fn hint(given: &str, known: &[&str]) -> String {
     let nearest = known
-        .clone()
-        .map(|name| (distance(given, name), name))
+        .iter()
+        .map(|name| (distance(given, name), *name))
         .min_by_key(|(far, name)| (*far, *name))
         .filter(|(far, name)| *far <= (name.len() / 3).max(2) && *far < name.len());
     match nearest {
         Some((_, name)) => format!("; did you mean `{name}`?"),
-        None => {
-            let names: Vec<&str> = known.collect();
-            if names.is_empty() {
-                return String::new();
-            }
-            format!("; known here: `{}`", names.join("` `"))
-        }
+        None if known.is_empty() => String::new(),
+        None => format!("; known here: `{}`", known.join("` `")),
     }
 }
 
@@ -59,7 +54,7 @@ mod tests {
     #[test]
     fn a_close_name_is_named_and_a_far_one_gets_the_list() {
         let known = ["origins", "options", "success"];
-        assert_eq!(hint("orgins", known.into_iter()), "; did you mean `origins`?");
-        assert_eq!(hint("zzzzzz", known.into_iter()), "; known here: `origins` `options` `success`");
+        assert_eq!(hint("orgins", &known), "; did you mean `origins`?");
+        assert_eq!(hint("zzzzzz", &known), "; known here: `origins` `options` `success`");
     }
 }

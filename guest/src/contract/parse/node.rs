@@ -7,22 +7,23 @@ use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
-use core::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::{
     faults::{Faults, child},
     near,
 };
-use crate::limits::{JSON_DEPTH_MAX, LIST_MAX};
+use crate::{
+    limits::{JSON_DEPTH_MAX, LIST_MAX},
+    reader,
+};
 
 /// One value of the text: what reads it gives `None` where it recorded a fault.
 #[derive(Clone)]
 pub(super) struct Node<'a> {
     faults: &'a Faults,
-    raw: &'a str,
+    value: reader::Node<'a>,
     at: String,
     depth: usize,
 }
@@ -31,7 +32,7 @@ impl<'a> Node<'a> {
     /// The whole text, which must be one JSON value.
     pub(super) fn root(text: &'a str, faults: &'a Faults) -> Option<Node<'a>> {
         match serde_json::from_str::<&RawValue>(text) {
-            Ok(raw) => Some(Node { faults, raw: raw.get(), at: String::new(), depth: 0 }),
+            Ok(raw) => Some(Node { faults, value: reader::Node::of(raw), at: String::new(), depth: 0 }),
             Err(error) => {
                 let (line, column) = (error.line(), error.column());
                 faults.add("", format!("not JSON at line {line}, column {column}"));
@@ -53,11 +54,11 @@ impl<'a> Node<'a> {
 
     /// The value's own text.
     pub(super) fn raw(&self) -> &'a str {
-        self.raw
+        self.value.raw()
     }
 
     pub(super) fn kind(&self) -> &'static str {
-        match self.raw.bytes().next() {
+        match self.raw().bytes().next() {
             Some(b'{') => "an object",
             Some(b'[') => "a list",
             Some(b'"') => "a text",
@@ -71,42 +72,42 @@ impl<'a> Node<'a> {
         self.fault(format!("must be {wanted}, is {}", self.kind()))
     }
 
-    fn below(&self, token: &str, raw: &'a RawValue) -> Node<'a> {
-        Node { faults: self.faults, raw: raw.get(), at: child(&self.at, token), depth: self.depth.saturating_add(1) }
+    fn below(&self, token: &str, value: reader::Node<'a>) -> Node<'a> {
+        Node { faults: self.faults, value, at: child(&self.at, token), depth: self.depth.saturating_add(1) }
     }
 
     pub(super) fn is_object(&self) -> bool {
-        self.raw.starts_with('{')
+        self.raw().starts_with('{')
     }
 
     pub(super) fn is_list(&self) -> bool {
-        self.raw.starts_with('[')
+        self.raw().starts_with('[')
     }
 
     pub(super) fn is_text(&self) -> bool {
-        self.raw.starts_with('"')
+        self.raw().starts_with('"')
     }
 
     pub(super) fn is_number(&self) -> bool {
-        self.raw.starts_with(|c: char| c == '-' || c.is_ascii_digit())
+        self.raw().starts_with(|c: char| c == '-' || c.is_ascii_digit())
     }
 
     pub(super) fn is_null(&self) -> bool {
-        self.raw == "null"
+        self.raw() == "null"
     }
 
     pub(super) fn any_text(&self) -> Option<String> {
         if !self.is_text() {
             return self.wrong("a text");
         }
-        match serde_json::from_str(self.raw) {
-            Ok(text) => Some(text),
-            Err(_) => self.fault("not a Unicode text (a lone surrogate?)"),
+        match self.value.text() {
+            Some(text) => Some(text),
+            None => self.fault("not a Unicode text (a lone surrogate?)"),
         }
     }
 
     pub(super) fn bool(&self) -> Option<bool> {
-        match self.raw {
+        match self.raw() {
             "true" => Some(true),
             "false" => Some(false),
             _ => self.wrong("true or false"),
@@ -118,7 +119,7 @@ impl<'a> Node<'a> {
         if !self.is_number() {
             return self.wrong("a whole number");
         }
-        match self.raw.parse() {
+        match self.raw().parse() {
             Ok(number) if number <= max => Some(number),
             _ => self.fault(format!("must be a whole number from 0 to {max}")),
         }
@@ -129,7 +130,7 @@ impl<'a> Node<'a> {
         if !self.is_number() {
             return self.wrong("a whole number");
         }
-        match self.raw.parse() {
+        match self.raw().parse() {
             Ok(number) => Some(number),
             Err(_) => self.fault("must be a whole number of 64 bits"),
         }
@@ -153,11 +154,11 @@ impl<'a> Node<'a> {
         if !self.is_list() {
             return self.wrong("a list");
         }
-        let Ok(items) = serde_json::from_str::<Vec<&'a RawValue>>(self.raw) else {
+        let Ok(items) = self.value.items(usize::MAX) else {
             return self.fault("not a list that can be read");
         };
         self.bounded(items.len())?;
-        Some(items.into_iter().enumerate().map(|(i, raw)| self.below(&i.to_string(), raw)).collect())
+        Some(items.into_iter().enumerate().map(|(i, value)| self.below(&i.to_string(), value)).collect())
     }
 
     fn bounded(&self, len: usize) -> Option<()> {
@@ -175,14 +176,14 @@ impl<'a> Node<'a> {
         if !self.is_object() {
             return self.wrong("an object");
         }
-        let Ok(Members(members)) = serde_json::from_str::<Members<'a>>(self.raw) else {
+        let Some(members) = self.value.members() else {
             return self.fault("not an object that can be read");
         };
         self.bounded(members.len())?;
         let mut out: Vec<(String, Node<'a>)> = Vec::with_capacity(members.len());
         let mut doubled: Vec<String> = Vec::new();
-        for (name, raw) in members {
-            let node = self.below(&name, raw);
+        for (name, value) in members {
+            let node = self.below(&name, value);
             if out.iter().all(|(before, _)| *before != name) {
                 out.push((name, node));
             } else if !doubled.contains(&name) {
@@ -288,35 +289,10 @@ impl<'a> Fields<'a> {
     pub(super) fn end(self) {
         for (name, node) in &self.members {
             if let Some(node) = node {
-                let hint = near::hint(name, self.known.iter().copied());
+                let hint = near::hint(name, &self.known);
                 node.note(format!("unknown field `{name}`{hint}"));
             }
         }
-    }
-}
-
-/// An object's members as they stand, doubled ones too.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read;
-        impl<'de> Visitor<'de> for Read {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Read)
     }
 }
 

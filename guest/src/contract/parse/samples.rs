@@ -53,8 +53,7 @@ fn expect(node: &Node<'_>) -> Option<String> {
     if Outcome::from_word(&given).is_some() || Reason::from_word(&given).is_some() {
         return Some(given);
     }
-    let outcomes = Outcome::ALL.iter().map(|o| o.as_str());
-    let hint = near::hint(&given, outcomes.chain(Reason::ALL.iter().map(|r| r.as_str())));
+    let hint = near::hint(&given, &[Outcome::WORDS, Reason::WORDS].concat());
     node.fault(format!("`{given}` is neither an outcome nor a reason{hint}"))
 }
 
@@ -65,7 +64,7 @@ pub(super) fn options(node: &Node<'_>) -> Option<BTreeMap<Reason, Vec<OptionKind
     for (reason, kept) in node.members()? {
         let known = Reason::from_word(&reason);
         if known.is_none() {
-            let hint = near::hint(&reason, Reason::ALL.iter().map(|r| r.as_str()));
+            let hint = near::hint(&reason, Reason::WORDS);
             kept.note(format!("`{reason}` is not a reason{hint}"));
         }
         let kept = kept.list(|node| word(node, &kinds));
