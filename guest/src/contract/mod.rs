@@ -360,6 +360,9 @@ pub struct Hint {
     pub place: Place,
     pub unit: HintUnit,
     pub kind: HintKind,
+    /// Statuses at which it counts, inclusive ranges; none given: at all. Some providers send the end of a rate limit's
+    /// window with every answer, where it says nothing about the job.
+    pub code: Option<Vec<(u16, u16)>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -106,3 +106,13 @@ fn d25_above_max_hint_is_absurd_and_at_it_is_not() {
         assert_eq!(read.rejected.len(), if valid { 1 } else { 2 });
     }
 }
+
+/// The end of a rate limit's window, which comes with every answer, counts where the contract says so and nowhere else.
+#[test]
+fn d24_a_hint_counts_at_its_statuses_only() {
+    let hints = json!([{"header": "x-reset", "unit": "s", "kind": "delay", "code": ["4xx"]}]);
+    let read = guidance(hints, &[("x-reset", "3000")], Value::Null);
+    assert_eq!((read.at, read.rejected.len()), (None, 0), "the answer is a 200");
+    let hints = json!([{"header": "x-reset", "unit": "s", "kind": "delay", "code": [200, 429]}]);
+    assert!(guidance(hints, &[("x-reset", "3000")], Value::Null).at.is_some());
+}

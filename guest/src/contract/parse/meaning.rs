@@ -117,15 +117,16 @@ pub(super) fn expiry(node: &Node<'_>) -> Option<Expiry> {
     Some(Expiry { place: place?, format: format?, grace: grace? })
 }
 
-/// `{header|at, unit, kind}` (D24).
+/// `{header|at, unit, kind, code?}` (D24).
 pub(super) fn hint(node: &Node<'_>) -> Option<Hint> {
     let mut fields = node.fields()?;
     let place = place(&mut fields);
     let unit = fields.req("unit", |node| word(node, UNITS));
     let kind = fields
         .req("kind", |node| word(node, &[("delay", HintKind::Delay), ("at", HintKind::At), ("eta", HintKind::Eta)]));
+    let code = fields.opt("code", super::rules::codes);
     fields.end();
-    Some(Hint { place: place?, unit: unit?, kind: kind? })
+    Some(Hint { place: place?, unit: unit?, kind: kind?, code: code? })
 }
 
 const UNITS: &[(&str, HintUnit)] = &[

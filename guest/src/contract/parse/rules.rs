@@ -78,7 +78,7 @@ fn after(node: &Node<'_>) -> Option<After> {
 }
 
 /// `200`, `"2xx"`, `"200-204"`, or a list of these.
-fn codes(node: &Node<'_>) -> Option<Vec<(u16, u16)>> {
+pub(super) fn codes(node: &Node<'_>) -> Option<Vec<(u16, u16)>> {
     if !node.is_list() {
         return code(node).map(|one| Vec::from([one]));
     }
