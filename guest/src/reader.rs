@@ -4,7 +4,11 @@
 //! without turning numbers into doubles, so that `1e999` and 23 digits stay what they are. After that, places are found by
 //! walking over the checked text. What serde_json's own values would hide is an error here: equal keys.
 
-use alloc::{borrow::ToOwned, string::String, vec::Vec};
+use alloc::{
+    borrow::ToOwned,
+    string::{String, ToString},
+    vec::Vec,
+};
 use core::fmt;
 
 use serde_json::value::RawValue;
@@ -176,6 +180,18 @@ impl<'a> Node<'a> {
             members.push((unescape(key)?, value));
         }
         Some(members)
+    }
+
+    /// The element or member that is `inner` or holds it, with its index or key; `None` where there is none.
+    pub(crate) fn towards(&self, inner: Node<'a>) -> Option<(String, Node<'a>)> {
+        let wanted = inner.raw.as_bytes().as_ptr_range();
+        let holds = |outer: &Node<'_>| {
+            let outer = outer.raw.as_bytes().as_ptr_range();
+            outer.start <= wanted.start && wanted.end <= outer.end
+        };
+        let (index, (key, found)) = self.entries()?.enumerate().find(|(_, (_, entry))| holds(entry))?;
+        let token = if self.kind() == Kind::Array { index.to_string() } else { unescape(key)? };
+        Some((token, found))
     }
 
     /// The value at `pointer` (RFC 6901) below this one; `None` where there is none. An array's index is written without

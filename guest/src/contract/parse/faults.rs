@@ -24,6 +24,14 @@ impl Faults {
         self.list.set(list);
     }
 
+    /// No further fault is listed.
+    pub(in crate::contract) fn is_full(&self) -> bool {
+        let list = self.list.take();
+        let full = list.len() >= FAULTS_MAX;
+        self.list.set(list);
+        full
+    }
+
     pub(in crate::contract) fn into_list(self) -> Vec<Fault> {
         self.list.into_inner()
     }

@@ -1,12 +1,7 @@
 //! A cursor over JSON text that names every fault at its pointer and goes on: wrong types, unknown, missing and doubled
 //! members. It works on the raw text, so that a number keeps its own digits and a sample's body its own bytes.
 
-use alloc::{
-    collections::BTreeMap,
-    format,
-    string::{String, ToString},
-    vec::Vec,
-};
+use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
 use serde_json::value::RawValue;
 
@@ -20,11 +15,12 @@ use crate::{
 };
 
 /// One value of the text: what reads it gives `None` where it recorded a fault.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(super) struct Node<'a> {
     faults: &'a Faults,
+    /// The whole text; a value's pointer is looked for only where there is a fault.
+    root: reader::Node<'a>,
     value: reader::Node<'a>,
-    at: String,
     depth: usize,
 }
 
@@ -32,7 +28,10 @@ impl<'a> Node<'a> {
     /// The whole text, which must be one JSON value.
     pub(super) fn root(text: &'a str, faults: &'a Faults) -> Option<Node<'a>> {
         match serde_json::from_str::<&RawValue>(text) {
-            Ok(raw) => Some(Node { faults, value: reader::Node::of(raw), at: String::new(), depth: 0 }),
+            Ok(raw) => {
+                let root = reader::Node::of(raw);
+                Some(Node { faults, root, value: root, depth: 0 })
+            }
             Err(error) => {
                 let (line, column) = (error.line(), error.column());
                 faults.add("", format!("not JSON at line {line}, column {column}"));
@@ -49,7 +48,20 @@ impl<'a> Node<'a> {
 
     /// Records a fault at this value; what was read still counts.
     pub(super) fn note(&self, message: impl Into<String>) {
-        self.faults.add(&self.at, message);
+        if !self.faults.is_full() {
+            self.faults.add(&self.pointer(), message);
+        }
+    }
+
+    /// Where it stands (RFC 6901).
+    fn pointer(&self) -> String {
+        let mut pointer = String::new();
+        let mut around = self.root;
+        while let Some((token, inner)) = around.towards(self.value) {
+            pointer = child(&pointer, token);
+            around = inner;
+        }
+        pointer
     }
 
     /// The value's own text.
@@ -72,8 +84,8 @@ impl<'a> Node<'a> {
         self.fault(format!("must be {wanted}, is {}", self.kind()))
     }
 
-    fn below(&self, token: &str, value: reader::Node<'a>) -> Node<'a> {
-        Node { faults: self.faults, value, at: child(&self.at, token), depth: self.depth.saturating_add(1) }
+    fn below(&self, value: reader::Node<'a>) -> Node<'a> {
+        Node { value, depth: self.depth.saturating_add(1), ..*self }
     }
 
     pub(super) fn is_object(&self) -> bool {
@@ -158,7 +170,7 @@ impl<'a> Node<'a> {
             return self.fault("not a list that can be read");
         };
         self.bounded(items.len())?;
-        Some(items.into_iter().enumerate().map(|(i, value)| self.below(&i.to_string(), value)).collect())
+        Some(items.into_iter().map(|value| self.below(value)).collect())
     }
 
     fn bounded(&self, len: usize) -> Option<()> {
@@ -183,7 +195,7 @@ impl<'a> Node<'a> {
         let mut out: Vec<(String, Node<'a>)> = Vec::with_capacity(members.len());
         let mut doubled: Vec<String> = Vec::new();
         for (name, value) in members {
-            let node = self.below(&name, value);
+            let node = self.below(value);
             if out.iter().all(|(before, _)| *before != name) {
                 out.push((name, node));
             } else if !doubled.contains(&name) {
@@ -220,7 +232,7 @@ impl<'a> Node<'a> {
     pub(super) fn fields(&self) -> Option<Fields<'a>> {
         let members = self.members()?;
         Some(Fields {
-            node: self.clone(),
+            node: *self,
             members: members.into_iter().map(|(name, node)| (name, Some(node))).collect(),
             known: Vec::new(),
         })
@@ -298,6 +310,8 @@ impl<'a> Fields<'a> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use super::*;
 
     fn faults(text: &str, read: impl Fn(&Node<'_>)) -> Vec<String> {

@@ -219,7 +219,7 @@ pub(super) fn answer_headers(node: &Node<'_>) -> Option<Vec<(String, String)>> {
         return node.map(header_key, header_line).map(|map| map.into_iter().collect());
     }
     node.list(|pair| {
-        let texts = pair.list(|n| Some(n.clone()))?;
+        let texts = pair.list(|n| Some(*n))?;
         match texts.as_slice() {
             [name, value] => Some((header_name(name)?, header_line(value)?)),
             _ => pair.fault("must be a pair of a name and a value"),
