@@ -22,6 +22,9 @@ fn embedded() -> Component {
     Component::embedded().unwrap()
 }
 
+/// A word of the sentence about it, and the lie.
+type Lie<T> = (&'static str, fn(&mut T));
+
 /// What a step started from, what happened, and what was made of it.
 #[derive(Clone)]
 struct Case {
@@ -76,9 +79,7 @@ fn a_request_is_bounded_by_lease_time_and_budget() {
     let timeout = |ms: u64| {
         case.lie(|c| {
             c.made.action = match &c.made.action {
-                Action::Send(send) => {
-                    Action::Send(sondeo::component::types::SendAction { timeout_ms: ms, ..send.clone() })
-                }
+                Action::Send(send) => Action::Send(sondeo::component::types::SendAction { timeout_ms: ms, ..*send }),
                 other => panic!("{other:?}"),
             }
         })
@@ -154,7 +155,7 @@ fn settlement(ending: Ending) -> Settlement {
 fn what_is_pinned_stays_and_limits_need_a_grant() {
     let script = Script::open(&embedded());
     let case = Case::of(&script, START + 5, What::Paced(script.next() + 5_000));
-    let lies: [(&str, fn(&mut Operation)); 19] = [
+    let lies: [Lie<Operation>; 19] = [
         ("operation_id", |o| o.operation_id.push('x')),
         ("namespace", |o| o.namespace.push('x')),
         ("contract_id", |o| o.contract_id.push('x')),
@@ -270,7 +271,7 @@ fn an_opening_is_what_was_asked_for() {
     let opening = opening(&component);
     let made = component.open(CONTRACT, &opening, START).unwrap();
     assert_eq!(check_opened(&opening, START, &made), Ok(()));
-    let lies: [(&str, fn(&mut Transition)); 9] = [
+    let lies: [Lie<Transition>; 9] = [
         ("operation_id", |t| t.operation.operation_id.push('x')),
         ("component_digest", |t| t.operation.component_digest.push('x')),
         ("credential", |t| t.operation.credential = Some("env:OTHER".into())),
