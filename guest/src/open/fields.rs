@@ -1,6 +1,6 @@
 //! The fields of an opening, each fault named at its place (D1 to D3).
 
-use alloc::{collections::BTreeMap, format, vec::Vec};
+use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
 use super::{fault, is_digest, is_name};
 use crate::{
