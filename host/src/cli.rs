@@ -4,6 +4,7 @@ mod args;
 mod audit;
 mod contract;
 mod decide;
+mod demo;
 mod input;
 mod live;
 mod open;
@@ -191,6 +192,7 @@ pub async fn run(cli: Cli) -> ExitCode {
         Command::Replay(args) => audit::replay(&app, &args).await,
         Command::Contract(args) => contract::contract(&app, args),
         Command::Component(args) => component(&app, &args),
+        Command::Demo(args) => demo::demo(&app, &args).await,
     };
     match result {
         Ok(code) => ExitCode::from(code),

@@ -12,6 +12,8 @@ pub mod clock;
 pub mod component;
 pub mod controller;
 pub mod credential;
+pub mod demo;
+pub mod manual;
 pub mod seal;
 pub mod store;
 pub mod transport;

@@ -93,6 +93,9 @@ pub(crate) enum Command {
     Contract(ContractArgs),
     /// What the decision component is; write it to a file.
     Component(ComponentArgs),
+    /// Wait for a dozen jobs of a small provider on loopback, and check what came of it.
+    #[command(after_long_help = super::demo::BEHAVIOURS)]
+    Demo(super::demo::DemoArgs),
 }
 
 const WATCH_EXAMPLES: &str = "Examples:

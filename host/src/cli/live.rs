@@ -62,7 +62,7 @@ impl Live {
 }
 
 /// The live line's text.
-fn line(operation: &types::Operation, now: u64) -> String {
+pub(crate) fn line(operation: &types::Operation, now: u64) -> String {
     let state = operation.last_known_state.as_deref().unwrap_or("not seen yet");
     let next = match &operation.phase {
         types::Phase::Waiting(waiting) => {
