@@ -294,6 +294,8 @@ pub struct Operation {
     pub authority_revision: u64,
     pub fence: u64,
     pub started_at: Instant,
+    /// Time of the last entry; an earlier event is taken at it (D25).
+    pub last_at: Instant,
     pub deadline_at: Instant,
     pub useful_until: Option<Instant>,
     pub job_expires_at: Option<Instant>,

@@ -11,7 +11,7 @@ use crate::{
     contract::{self, AddressSpec, Approval, Contract, EffectsKind, check},
     digest, entry,
     fill::fields,
-    guidance, limits, observation, observe, options,
+    guidance, limits, observation, observe, options, pinned,
     record::{self, Record},
     samples, step,
     url::Url,
@@ -100,14 +100,14 @@ fn summary(contract: &Contract, digest: String) -> ContractSummary {
 /// # Errors
 /// `invalid_contract`, `contract_mismatch`, `invalid_record`.
 pub fn observe(contract: &str, record: Option<&str>, answer: &Answer) -> Result<Observed, Refusal> {
-    let text = contract;
-    let contract = step::contract(text)?;
+    let read = pinned::read(contract)?;
+    let contract = &read.contract;
     let Some(record) = record else {
         let base = contract.submit.as_ref().and_then(|submit| Url::parse(&submit.url).ok());
-        return Ok(observe::observe(&contract, base.as_ref(), answer));
+        return Ok(observe::observe(contract, base.as_ref(), answer));
     };
     let record = Record::parse(record)?;
-    step::pinned(&record, &digest::sha256_hex(text.as_bytes()))?;
+    step::pinned(&record, &read.digest)?;
     let base = record.address.as_ref().and_then(|address| Url::parse(&address.url).ok());
     Ok(observe::observe(contract.stage(record.stage), base.as_ref(), answer))
 }

@@ -44,7 +44,8 @@ pub fn read(contract: &Contract, seen: &Observation, received: Instant, max_hint
     let retry_after = Place::Header("retry-after".into());
     let readings = seen.at(&retry_after).map(|value| (&retry_after, HintKind::Delay, plain(value, received)));
     let hints = contract.hints.iter().filter_map(|hint| {
-        let counts = hint.code.as_ref().is_none_or(|all| all.iter().any(|(low, high)| (*low..=*high).contains(&seen.status)));
+        let counts =
+            hint.code.as_ref().is_none_or(|all| all.iter().any(|(low, high)| (*low..=*high).contains(&seen.status)));
         let value = seen.at(&hint.place).filter(|_| counts)?;
         Some((&hint.place, hint.kind, hint::hint(hint, value, received)))
     });

@@ -262,7 +262,8 @@ mod tests {
 
     #[test]
     fn rfc_9110_only_a_headers_value_is_trimmed() {
-        let header = Hint { place: Place::Header("x-poll".into()), unit: HintUnit::S, kind: HintKind::Delay, code: None };
+        let header =
+            Hint { place: Place::Header("x-poll".into()), unit: HintUnit::S, kind: HintKind::Delay, code: None };
         assert_eq!(hint(&header, &Seen::Text(" 5\t".into()), received()), after(5_000));
         assert_eq!(hint(&header, &Seen::Text("\u{a0}5".into()), received()), Reading::Rejected("not a number"));
         assert_eq!(words(HintUnit::S, " 5"), Reading::Rejected("not a number"));

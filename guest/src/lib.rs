@@ -44,6 +44,7 @@ pub mod observation;
 pub mod observe;
 pub mod open;
 pub mod options;
+mod pinned;
 mod places;
 pub mod pointer;
 pub mod provider_text;

@@ -11,10 +11,9 @@ use crate::{
     contract::EffectsKind,
     decided,
     delay::{self, Class},
-    digest,
     entry::Facts,
     guidance::Guidance,
-    limits,
+    limits, pinned,
     record::Record,
     step::{self, Next, Step},
     time::Instant,
@@ -26,22 +25,18 @@ use crate::{
 /// A refusal; the record stays as it was.
 pub fn step(contract: &str, record: &str, event: &Event) -> Result<Transition, Refusal> {
     let parsed = Record::parse(record)?;
-    let text = contract;
-    let digest = digest::sha256_hex(text.as_bytes());
-    let contract = match &event.what {
+    let read = pinned::read(contract)?;
+    match &event.what {
         What::Decided { decision } if matches!(decision.what, DecisionWhat::Amend { .. }) => {
-            let contract = step::checked_contract(text)?;
-            decided::amending(&parsed, &contract, &digest, decision)?;
-            contract
+            step::checked_contract(contract)?;
+            decided::amending(&parsed, &read.contract, &read.digest, decision)?;
         }
-        _ => {
-            step::pinned(&parsed, &digest)?;
-            step::contract(text)?
-        }
-    };
-    let event = decided::without_secrets(&contract, event);
+        _ => step::pinned(&parsed, &read.digest)?,
+    }
+    let contract = &read.contract;
+    let event = decided::without_secrets(contract, event);
     let at = event.at.max(parsed.last_at);
-    let mut step = Step { contract: &contract, r: parsed, at, facts: Facts::default(), retry_after: None };
+    let mut step = Step { contract, r: parsed, at, facts: Facts::default(), retry_after: None };
     if event.at < at {
         step.facts.notes.push("clock_regressed".into());
     }

@@ -5,7 +5,7 @@ use alloc::{format, string::String, vec::Vec};
 use crate::{
     api::{Notice, NoticeOption, OptionKind, Phase, Reason, Refusal},
     contract::Contract,
-    digest, options,
+    options, pinned,
     provider_text::clean,
     record::Record,
     step,
@@ -17,11 +17,10 @@ use crate::{
 /// # Errors
 /// `contract_mismatch`, `invalid_record`.
 pub fn notice(contract: &str, record: &str, at: Instant) -> Result<Notice, Refusal> {
-    let text = contract;
-    let contract = step::contract(text)?;
+    let read = pinned::read(contract)?;
     let record = Record::parse(record)?;
-    step::pinned(&record, &digest::sha256_hex(text.as_bytes()))?;
-    Ok(make(&contract, &record, at.max(record.last_at)))
+    step::pinned(&record, &read.digest)?;
+    Ok(make(&read.contract, &record, at.max(record.last_at)))
 }
 
 fn make(contract: &Contract, r: &Record, at: Instant) -> Notice {

@@ -238,6 +238,7 @@ impl Record {
             authority_revision: self.authority_revision,
             fence: self.fence,
             started_at: self.started_at,
+            last_at: self.last_at,
             deadline_at: self.deadline_at,
             useful_until: self.useful_until,
             job_expires_at: self.job_expires_at,

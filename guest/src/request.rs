@@ -5,7 +5,7 @@ use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use crate::{
     api::{PlanCredential, PlanOrigin, Refusal, RefusalKind, RequestPlan},
     contract::{AddressSpec, BodyKind, Contract, Origin},
-    digest, limits,
+    digest, limits, pinned,
     record::{Address, Record},
     step,
     url::{self, Url},
@@ -16,11 +16,10 @@ use crate::{
 /// # Errors
 /// `contract_mismatch`, `invalid_record`, or `invalid_opening` where no address is known.
 pub fn request(contract: &str, record: &str) -> Result<RequestPlan, Refusal> {
-    let text = contract;
-    let contract = step::contract(text)?;
+    let read = pinned::read(contract)?;
     let record = Record::parse(record)?;
-    step::pinned(&record, &digest::sha256_hex(text.as_bytes()))?;
-    plan(contract.stage(record.stage), &record)
+    step::pinned(&record, &read.digest)?;
+    plan(read.contract.stage(record.stage), &record)
 }
 
 fn plan(contract: &Contract, record: &Record) -> Result<RequestPlan, Refusal> {

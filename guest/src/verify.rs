@@ -2,6 +2,7 @@
 #![allow(missing_docs, reason = "fields and cases are described in `wit/` and in the contract's schema")]
 
 use alloc::{
+    collections::BTreeMap,
     format,
     string::{String, ToString},
     vec::Vec,
@@ -111,8 +112,10 @@ pub fn verify(log: &Log) -> Report {
         let entry = previous.map_or(0, |(sequence, _)| sequence);
         return report.stop(Verdict::Broken, entry, None, why);
     }
+    let contracts: BTreeMap<String, &str> =
+        log.contracts.iter().map(|text| (digest::sha256_hex(text.as_bytes()), text.as_str())).collect();
     for (entry, text) in entries.iter().zip(&log.entries) {
-        match replay(log, report.record.as_deref(), entry, text) {
+        match replay(&contracts, report.record.as_deref(), entry, text) {
             Ok(transition) => {
                 if entry.component_digest != log.component {
                     report.verdict = Verdict::VerifiedOtherBuild;
@@ -127,7 +130,7 @@ pub fn verify(log: &Log) -> Report {
     match (&log.current, &report.record) {
         (Some(current), Some(made)) if current != made => {
             let field = first_difference_of(current, made);
-            let entry = report.checked;
+            let entry = previous.map_or(report.checked, |(sequence, _)| sequence);
             report.stop(Verdict::Diverged, entry, field, "the stored record is not the one that the entries make")
         }
         _ => report,
@@ -164,7 +167,12 @@ fn tail(current: &str, last: Option<&(u64, String)>) -> Result<(), String> {
 
 type Fault = (Verdict, Option<String>, String);
 
-fn replay(log: &Log, before: Option<&str>, entry: &Entry, text: &str) -> Result<Transition, Fault> {
+fn replay(
+    contracts: &BTreeMap<String, &str>,
+    before: Option<&str>,
+    entry: &Entry,
+    text: &str,
+) -> Result<Transition, Fault> {
     let uncheckable = |why: String| (Verdict::NotCheckable, None, why);
     let wanted = match &entry.event.what {
         What::Decided { decision } => match &decision.what {
@@ -173,10 +181,8 @@ fn replay(log: &Log, before: Option<&str>, entry: &Entry, text: &str) -> Result<
         },
         _ => entry.contract_digest.clone(),
     };
-    let contract = log
-        .contracts
-        .iter()
-        .find(|text| digest::sha256_hex(text.as_bytes()) == wanted)
+    let contract = contracts
+        .get(&wanted)
         .ok_or_else(|| uncheckable(format!("the contract with SHA-256 {wanted} is not there")))?;
     let refused =
         |refusal: Refusal| (Verdict::Diverged, None, format!("replay refuses this step: {}", refusal.message));

@@ -230,9 +230,10 @@ fn limits(before: &Operation, event: &Event, after: &Operation) -> Checked {
             format!("the allowed {name} can't go from {} to {}: {most} is the most here (D38)", before.max, after.max)
         })?;
     }
+    let at = event.at.max(before.last_at);
     let latest = match grant {
         // Time counts from the decision, which may be taken at the record's last time (D25).
-        Some(_) => before.deadline_at.max(event.at).max(before.last_seen_at.unwrap_or(0)).saturating_add(time),
+        Some(_) => before.deadline_at.max(at).saturating_add(time),
         None => before.deadline_at,
     };
     hold((before.deadline_at..=latest).contains(&after.deadline_at), || {

@@ -81,7 +81,7 @@ records! {
     }
     api::Operation => types::Operation {
         operation_id, namespace, contract_id, contract_digest, component_digest, account, credential, provider_job_id,
-        followed, phase, revision, authority_revision, fence, started_at, deadline_at, useful_until, job_expires_at,
+        followed, phase, revision, authority_revision, fence, started_at, last_at, deadline_at, useful_until, job_expires_at,
         submitted_at, first_seen_at, last_seen_at, next_at, requests, failures, throttles, last_known_state,
         last_outcome, last_exchange, progress, error, address, address_secret, lease_ms, opened_by,
         approval_per_request, extensions_used, warnings, results, actions, head, record_sha256, limits_given,

@@ -3,6 +3,7 @@ use alloc::{string::String, vec::Vec};
 use super::*;
 use crate::{
     api::{DelaySource, Ending, Extension, OptionKind, TransportFault},
+    digest,
     testing::{CONTRACT, Run, at, opening},
     verify::{self, Log, Verdict},
 };
