@@ -240,11 +240,10 @@ macro_rules! fields {
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
-                const NAMES: &[&str] = &[$(stringify!($field)),+];
                 let mut value: $name = $crate::fill::Blank::blank();
                 let expected = concat!("struct ", stringify!($name));
-                let fields = $crate::fill::Fields { value: &mut value, expected };
-                deserializer.deserialize_struct(stringify!($name), NAMES, fields)?;
+                // Not `deserialize_struct`, which takes arrays too.
+                deserializer.deserialize_map($crate::fill::Fields { value: &mut value, expected })?;
                 Ok(value)
             }
         }

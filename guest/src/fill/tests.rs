@@ -106,5 +106,5 @@ fn what_is_read_and_what_an_error_says_is_as_derived() {
 #[test]
 fn an_array_never_stands_for_a_struct() {
     let error = read::<Outer>(r#"[1, null, [], "unit"]"#);
-    assert_eq!(error, "invalid type: sequence, expected struct Outer at line 1 column 1");
+    assert_eq!(error, "invalid type: sequence, expected struct Outer at line 1 column 0");
 }
