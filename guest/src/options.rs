@@ -191,7 +191,7 @@ fn describe(contract: &Contract, record: &Record, extension: &Extension, at: Ins
             n => parts.push(format!("{n} {many}")),
         }
     }
-    let mut text = format!("extend {}", parts.join(", "));
+    let mut text = format!("add {}", parts.join(", "));
     if let Some(price) = &contract.price {
         let micros = price.per_request_micros.saturating_mul(u64::from(extension.requests));
         text.push_str(&format!(" (at most {} {})", crate::contract::decimal(micros), price.currency));

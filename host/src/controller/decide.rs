@@ -88,7 +88,7 @@ impl Controller {
             self.account_for_mark(id, &self.component)?;
         }
         let made = self.apply(id, &self.component, What::ComponentChanged(change), |_, _| Ok(()))?;
-        made.ok_or_else(|| open::broken("a change that was not made"))
+        made.map(|applied| applied.transition).ok_or_else(|| open::broken("a change that was not made"))
     }
 }
 

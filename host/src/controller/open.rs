@@ -51,7 +51,6 @@ impl Controller {
         };
         let digest = sha256(new.contract.as_bytes());
         let component = self.stored_component()?;
-        let kept = given(&new.kept, &opening);
         let judge = self.judge(key.as_ref())?;
         let mut made = None;
         let mut found = None;
@@ -74,7 +73,9 @@ impl Controller {
             staged.authority = true;
             staged.contract = Some(ContractText { digest: digest.clone(), text: new.contract.clone() });
             staged.component = Some(component.clone());
-            staged.kept = self.kept(&transition.operation, &kept).map_err(ControlError::boxed)?;
+            staged.kept = self
+                .kept_address(&transition.operation, &new.kept, opening.address.as_deref())
+                .map_err(ControlError::boxed)?;
             made = Some(transition);
             Ok(Open::Create(Box::new(staged)))
         })?;
@@ -113,18 +114,6 @@ impl Controller {
             None => Ok(self.component.clone()),
         }
     }
-}
-
-/// What an opening may ask to keep: the address that was given, or the one that the submission's answer named.
-fn given(kept: &[types::Kept], opening: &types::Opening) -> Vec<types::Kept> {
-    let mut kept = kept.to_vec();
-    kept.extend(opening.address.as_ref().map(|address| types::Kept {
-        sha256: sha256(address.as_bytes()),
-        value: address.clone(),
-        secret: true,
-        role: super::values::ADDRESS.to_owned(),
-    }));
-    kept
 }
 
 pub(super) fn broken(detail: &str) -> ControlError {

@@ -25,6 +25,12 @@ pub struct Tick {
     pub marked: Option<String>,
 }
 
+/// A step that was made, and followed ids that another operation holds (D4).
+pub(super) struct Applied {
+    pub(super) transition: types::Transition,
+    contested: Vec<crate::store::Contested>,
+}
+
 /// A charge that has committed.
 struct Paid {
     transition: types::Transition,
@@ -130,7 +136,7 @@ impl Controller {
     /// A fresh `woke`, after a charge that the store refused.
     fn woke(&self, id: &str, component: &Component) -> Result<Option<types::Transition>, ControlError> {
         let what = What::Woke(types::WokeEvent { credential: None });
-        self.apply(id, component, what, |_, _| Ok(()))
+        Ok(self.apply(id, component, what, |_, _| Ok(()))?.map(|applied| applied.transition))
     }
 
     /// One step in one transaction, checked against the bounds. `more` adds to what is saved.
@@ -140,9 +146,9 @@ impl Controller {
         component: &Component,
         what: What,
         more: impl Fn(&types::Transition, &mut Staged) -> Result<(), ControlError>,
-    ) -> Result<Option<types::Transition>, ControlError> {
+    ) -> Result<Option<Applied>, ControlError> {
         let mut made = None;
-        self.store.step(id, &mut |loaded| {
+        let outcome = self.store.step(id, &mut |loaded| {
             let event = types::Event { at: loaded.at, what: what.clone() };
             let transition = checked(component, loaded, &loaded.contract, &event).map_err(ControlError::boxed)?;
             let mut staged = staged(&transition).map_err(ControlError::boxed)?;
@@ -153,7 +159,11 @@ impl Controller {
             made = Some(transition);
             Ok(staged)
         })?;
-        Ok(made)
+        let contested = match outcome {
+            Outcome::Saved(saved) => saved.contested,
+            Outcome::Unchanged | Outcome::ChargeRefused => Vec::new(),
+        };
+        Ok(made.map(|transition| Applied { transition, contested }))
     }
 
     /// Sends, reads, and saves what came of it, as long as the lease may still live.
@@ -189,7 +199,13 @@ impl Controller {
                 Ok(())
             });
             match self.guarded(id, saved) {
-                Ok(Some(transition)) => return Ok((transition, detail.filter(|text| !text.is_empty()))),
+                Ok(Some(applied)) => {
+                    let shared = applied.contested.iter().map(|other| {
+                        format!("job `{}` is waited for by operation {} too; both go on", other.job, other.holder)
+                    });
+                    let said: Vec<String> = detail.into_iter().filter(|text| !text.is_empty()).chain(shared).collect();
+                    return Ok((applied.transition, (!said.is_empty()).then(|| said.join("; "))));
+                }
                 Ok(None) => return Err(super::open::broken("a step that was not made")),
                 // The answer is at hand: it is tried again as long as its lease may live, then it counts as lost.
                 Err(error) if send::may_pass(&error) && paid.at.elapsed() < lease => {

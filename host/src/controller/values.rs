@@ -6,7 +6,7 @@ use crate::credential::Secret;
 use crate::store::KeptRow;
 
 /// The role of a status address.
-pub(super) const ADDRESS: &str = "address";
+const ADDRESS: &str = "address";
 
 /// A settled result as it may be shown to whoever waited.
 #[derive(Clone)]
@@ -53,6 +53,34 @@ impl Controller {
             }
         }
         Ok(rows)
+    }
+
+    /// What is to be kept with an opening or an adoption: what an answer named, and the address that was given, as it was
+    /// typed and in its normal form, by whose digest the component names it.
+    pub(super) fn kept_address(
+        &self,
+        operation: &types::Operation,
+        named: &[types::Kept],
+        given: Option<&str>,
+    ) -> Result<Vec<KeptRow>, ControlError> {
+        let mut values = named.to_vec();
+        let normal = given.and_then(|address| reqwest::Url::parse(address).ok()).map(String::from);
+        let typed = given.map(str::to_owned).filter(|typed| normal.as_ref() != Some(typed));
+        values.extend(typed.into_iter().chain(normal).map(|value| types::Kept {
+            sha256: sha256(value.as_bytes()),
+            value,
+            secret: true,
+            role: ADDRESS.to_owned(),
+        }));
+        let rows = self.kept(operation, &values)?;
+        match &operation.address_secret {
+            // A secret address that is not kept could never be asked: then nothing is opened.
+            Some(sha256) if !rows.iter().any(|row| row.sha256 == *sha256) => Err(ControlError::Lost {
+                id: operation.operation_id.clone(),
+                what: "whole of the secret status address (give it in full, in its normal form)".to_owned(),
+            }),
+            _ => Ok(rows),
+        }
     }
 
     /// `None` for a secret value without a key: it is settled by its digest (D31).
