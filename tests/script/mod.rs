@@ -145,7 +145,8 @@ impl<'c> Run<'c> {
     pub(crate) fn charge(&mut self) {
         self.to_next();
         self.fence += 1;
-        let lease = json!({"fence": self.fence, "expires_at": instant(self.at + 60_000), "credential": self.credential});
+        let lease =
+            json!({"fence": self.fence, "expires_at": instant(self.at + 60_000), "credential": self.credential});
         self.event(0, json!({"leased": lease}));
         assert!(self.action.get("send").is_some(), "not sent: {}", self.action);
     }
@@ -159,7 +160,8 @@ impl<'c> Run<'c> {
     fn answered(&mut self, status: u16, headers: &Value, body: &Value) {
         let headers: Vec<(&String, &Value)> = headers.as_object().into_iter().flatten().collect();
         let answer = json!({"status": status, "headers": headers, "body": body, "sent_at": instant(self.at), "received_at": instant(self.at)});
-        let seen = self.core.call("observe", &json!({"contract": self.contract, "record": self.record, "answer": answer}));
+        let seen =
+            self.core.call("observe", &json!({"contract": self.contract, "record": self.record, "answer": answer}));
         let observation: Value = serde_json::from_str(seen.unwrap()["observation"].as_str().unwrap()).unwrap();
         let attempt = self.view["requests"]["used"].clone();
         self.event(0, json!({"answered": {"attempt": attempt, "fence": self.fence, "observation": observation}}));
