@@ -49,17 +49,10 @@ fn embed() -> Result<(), String> {
         }
         None => build(&root, &out_dir)?,
     };
-    let bytes = fs::read(&component).map_err(|error| {
-        format!(
-            "the component `{}` can't be read: {error}",
-            component.display()
-        )
-    })?;
+    let bytes = fs::read(&component)
+        .map_err(|error| format!("the component `{}` can't be read: {error}", component.display()))?;
     write_if_changed(&out_dir.join("sondeo.component.wasm"), &bytes)?;
-    println!(
-        "cargo::rustc-env=SONDEO_COMPONENT_SHA256={}",
-        hex(&Sha256::digest(&bytes))
-    );
+    println!("cargo::rustc-env=SONDEO_COMPONENT_SHA256={}", hex(&Sha256::digest(&bytes)));
     Ok(())
 }
 
@@ -81,9 +74,7 @@ fn build(root: &Path, out_dir: &Path) -> Result<PathBuf, String> {
         .status()
         .map_err(|error| format!("cargo can't be started for the component: {error}"))?;
     if !status.success() {
-        return Err(format!(
-            "the policy component was not built ({status}); cargo's reason is above"
-        ));
+        return Err(format!("the policy component was not built ({status}); cargo's reason is above"));
     }
     Ok(nested::output(&target_dir))
 }
@@ -95,10 +86,7 @@ fn require_target(rustc: &OsString, root: &Path) -> Result<(), String> {
         return Ok(());
     }
     // A machine without rustup, or without network, is told below what to do.
-    let _ = Command::new("rustup")
-        .current_dir(root)
-        .args(["target", "add", nested::TARGET])
-        .output();
+    let _ = Command::new("rustup").current_dir(root).args(["target", "add", nested::TARGET]).output();
     if installed() {
         return Ok(());
     }
@@ -114,8 +102,7 @@ fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), String> {
     if fs::read(path).is_ok_and(|old| old == bytes) {
         return Ok(());
     }
-    fs::write(path, bytes)
-        .map_err(|error| format!("`{}` can't be written: {error}", path.display()))
+    fs::write(path, bytes).map_err(|error| format!("`{}` can't be written: {error}", path.display()))
 }
 
 fn variable(name: &str) -> Result<OsString, String> {

@@ -43,9 +43,7 @@ impl Reading {
     ///
     /// The reading is renewed only where the wall clock is ahead, so that rounding never adds up.
     fn tick(&mut self, wall: Duration, at: Instant) -> Duration {
-        let run = self
-            .time
-            .saturating_add(at.saturating_duration_since(self.at));
+        let run = self.time.saturating_add(at.saturating_duration_since(self.at));
         if wall > run {
             *self = Self { time: wall, at };
             return wall;
@@ -57,12 +55,7 @@ impl Reading {
 impl SystemClock {
     /// A clock that starts at what the wall clock says now.
     pub fn new() -> Self {
-        Self {
-            last: Mutex::new(Reading {
-                time: wall(),
-                at: Instant::now(),
-            }),
-        }
+        Self { last: Mutex::new(Reading { time: wall(), at: Instant::now() }) }
     }
 }
 
@@ -91,9 +84,7 @@ impl Clock for SystemClock {
 
 /// What the wall clock says; a clock set before the epoch counts as the epoch.
 fn wall() -> Duration {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 fn millis(time: Duration) -> u64 {
@@ -118,15 +109,12 @@ pub struct ManualClock {
 impl ManualClock {
     /// A clock that stands at `now_ms`.
     pub fn new(now_ms: u64) -> Self {
-        Self {
-            now: watch::Sender::new(now_ms),
-        }
+        Self { now: watch::Sender::new(now_ms) }
     }
 
     /// Moves the clock on and wakes the sleepers whose instant has come.
     pub fn advance(&self, by: Duration) {
-        self.now
-            .send_modify(|now| *now = now.saturating_add(millis(by)));
+        self.now.send_modify(|now| *now = now.saturating_add(millis(by)));
     }
 
     /// Sets the clock to `at_ms`; an earlier instant than the present leaves it where it is (D43).
@@ -158,10 +146,7 @@ mod tests {
     #[test]
     fn d43_time_follows_a_wall_clock_that_is_ahead() {
         let at = Instant::now();
-        let mut last = Reading {
-            time: 100 * SECOND,
-            at,
-        };
+        let mut last = Reading { time: 100 * SECOND, at };
         assert_eq!(last.tick(105 * SECOND, at + SECOND), 105 * SECOND);
         assert_eq!(last.tick(106 * SECOND, at + 2 * SECOND), 106 * SECOND);
     }
@@ -169,19 +154,13 @@ mod tests {
     #[test]
     fn d43_time_runs_on_when_the_wall_clock_is_set_back() {
         let at = Instant::now();
-        let mut last = Reading {
-            time: 100 * SECOND,
-            at,
-        };
+        let mut last = Reading { time: 100 * SECOND, at };
         assert_eq!(last.tick(10 * SECOND, at + SECOND), 101 * SECOND);
         assert_eq!(last.tick(11 * SECOND, at + 2 * SECOND), 102 * SECOND);
         // A frozen wall clock, and sub-millisecond steps that must not be rounded away one by one.
         let mut time = Duration::ZERO;
         for step in 1..=1000 {
-            time = last.tick(
-                11 * SECOND,
-                at + 2 * SECOND + step * Duration::from_micros(500),
-            );
+            time = last.tick(11 * SECOND, at + 2 * SECOND + step * Duration::from_micros(500));
         }
         assert_eq!(time, 102 * SECOND + Duration::from_millis(500));
     }
@@ -189,10 +168,7 @@ mod tests {
     #[test]
     fn d43_an_earlier_monotonic_instant_is_no_step_back() {
         let at = Instant::now() + SECOND;
-        let mut last = Reading {
-            time: 100 * SECOND,
-            at,
-        };
+        let mut last = Reading { time: 100 * SECOND, at };
         assert_eq!(last.tick(Duration::ZERO, at - SECOND), 100 * SECOND);
     }
 
@@ -200,10 +176,7 @@ mod tests {
     fn d43_no_sleep_is_longer_than_thirty_seconds() {
         assert_eq!(next_sleep(0, u64::MAX), Some(MAX_SLEEP));
         assert_eq!(next_sleep(1000, 31_000), Some(MAX_SLEEP));
-        assert_eq!(
-            next_sleep(1000, 30_999),
-            Some(Duration::from_millis(29_999))
-        );
+        assert_eq!(next_sleep(1000, 30_999), Some(Duration::from_millis(29_999)));
         assert_eq!(next_sleep(1000, 1000), None);
         assert_eq!(next_sleep(1000, 0), None);
     }
@@ -247,8 +220,7 @@ mod tests {
 
     #[test]
     fn the_trait_is_object_safe() {
-        let clocks: [Box<dyn Clock>; 2] =
-            [Box::new(SystemClock::new()), Box::new(ManualClock::new(7))];
+        let clocks: [Box<dyn Clock>; 2] = [Box::new(SystemClock::new()), Box::new(ManualClock::new(7))];
         assert_eq!(clocks[1].now_ms(), 7);
     }
 }
