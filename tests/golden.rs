@@ -18,8 +18,10 @@ use script::{CONTRACT, Core, Native, Run, amended, at};
 use serde_json::{Value, json};
 use sondeo::component::Component;
 
+type Scenario = fn(&mut Run<'_>);
+
 /// Scenario by name; each ends somewhere else.
-const SCENARIOS: &[(&str, fn(&mut Run<'_>))] = &[
+const SCENARIOS: &[(&str, Scenario)] = &[
     ("essay", essay),
     ("succeeded", succeeded),
     ("job_failed", |run| run.state("failed")),
@@ -160,7 +162,7 @@ fn submission_unknown(run: &mut Run<'_>) {
     run.state("running");
 }
 
-fn play(core: &dyn Core, scenario: fn(&mut Run<'_>)) -> (Vec<String>, String, Vec<String>) {
+fn play(core: &dyn Core, scenario: Scenario) -> (Vec<String>, String, Vec<String>) {
     let mut run = Run::new(core);
     scenario(&mut run);
     (run.entries, run.record, run.contracts)

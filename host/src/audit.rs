@@ -80,10 +80,10 @@ impl Controller {
             other => other?,
         };
         let entries = self.log(id)?;
-        let mut finding = match self.replay(finding, &stored, &entries, by) {
-            Ok(finding) => finding,
-            Err(Failed { finding, why }) => finding.not_checkable(why),
-        };
+        let mut finding = finding;
+        if let Err(why) = self.replay(&mut finding, &stored, &entries, by) {
+            finding = finding.not_checkable(why);
+        }
         self.columns(&mut finding, &stored);
         if let Some(mark) = &stored.mark {
             finding.why.push(format!(
@@ -110,16 +110,14 @@ impl Controller {
 
     fn replay(
         &self,
-        mut finding: Finding,
+        finding: &mut Finding,
         stored: &Stored,
         entries: &[Entry],
         by: Option<&Component>,
-    ) -> Result<Finding, Failed> {
+    ) -> Result<(), String> {
         let rests: Vec<Option<Rests>> = entries.iter().map(|entry| serde_json::from_str(&entry.text).ok()).collect();
-        let contracts = match self.contracts(&rests, &stored.row.contract_digest) {
-            Ok(contracts) => contracts,
-            Err(why) => return Err(Failed { finding, why }),
-        };
+        let contracts = self.contracts(&rests, &stored.row.contract_digest)?;
+        self.components(&rests)?;
         let mut start = None;
         let mut from = 0;
         loop {
@@ -130,10 +128,7 @@ impl Controller {
             };
             let component = match by {
                 Some(component) => component.clone(),
-                None => match self.pinned(&digest) {
-                    Ok(component) => component,
-                    Err(error) => return Err(Failed { finding, why: error.to_string() }),
-                },
+                None => self.pinned(&digest).map_err(|error| error.to_string())?,
             };
             let log = audit::Log {
                 entries: entries
@@ -147,13 +142,10 @@ impl Controller {
                 current: (to == entries.len()).then(|| stored.record.clone()),
                 component: component.sha256().to_owned(),
             };
-            let report = match component.verify(&log) {
-                Ok(report) => report,
-                Err(error) => return Err(Failed { finding, why: error.to_string() }),
-            };
-            let fine = merge(&mut finding, &report);
+            let report = component.verify(&log).map_err(|error| error.to_string())?;
+            let fine = merge(finding, &report);
             if !fine || to == entries.len() {
-                return Ok(finding);
+                return Ok(());
             }
             (start, from) = (report.record, to);
         }
@@ -174,6 +166,19 @@ impl Controller {
         Ok(texts.into_values().collect())
     }
 
+    /// Every component that the log names is there, under its own digest: without it nobody could check the log later.
+    fn components(&self, rests: &[Option<Rests>]) -> Result<(), String> {
+        let digests: BTreeSet<&str> = rests.iter().flatten().map(|rests| rests.component_digest.as_str()).collect();
+        for digest in digests {
+            match self.store().component(digest) {
+                Ok(Some(_)) => {}
+                Ok(None) => return Err(format!("the component with SHA-256 {digest} is not in the store")),
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        Ok(())
+    }
+
     /// The store's columns against what the record makes.
     fn columns(&self, finding: &mut Finding, stored: &Stored) {
         let read =
@@ -191,11 +196,6 @@ impl Controller {
             ));
         }
     }
-}
-
-struct Failed {
-    finding: Finding,
-    why: String,
 }
 
 fn digest_at(rests: &[Option<Rests>], index: usize) -> Option<String> {

@@ -103,19 +103,20 @@ impl CliError {
     fn code(&self) -> u8 {
         match self {
             CliError::Input(_) | CliError::Contract { .. } | CliError::Load { .. } | CliError::Key(_) => code::USAGE,
-            CliError::Control(error) => match error {
-                ControlError::Refused(_) | ControlError::Credential(_) | ControlError::NoKey(_) => code::USAGE,
-                ControlError::Store(store) => match store {
+            CliError::Control(
+                ControlError::Refused(_)
+                | ControlError::Credential(_)
+                | ControlError::NoKey(_)
+                | ControlError::Store(
                     StoreError::NotFound(_)
                     | StoreError::Absent { .. }
                     | StoreError::Foreign { .. }
                     | StoreError::NotADatabase { .. }
                     | StoreError::Newer { .. }
-                    | StoreError::Open { .. } => code::USAGE,
-                    _ => code::FAILED,
-                },
-                _ => code::FAILED,
-            },
+                    | StoreError::Open { .. },
+                ),
+            ) => code::USAGE,
+            CliError::Control(_) => code::FAILED,
             CliError::Io(_) | CliError::Json(_) => code::FAILED,
         }
     }

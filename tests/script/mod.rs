@@ -129,7 +129,7 @@ impl<'c> Run<'c> {
         self.view["next_at"].is_null()
     }
 
-    fn to_next(&mut self) {
+    fn until_next(&mut self) {
         let next = self.view["next_at"].as_str().expect("it waits");
         let next = chrono::DateTime::parse_from_rfc3339(next).unwrap().timestamp_millis();
         self.at = self.at.max(u64::try_from(next).unwrap());
@@ -137,13 +137,13 @@ impl<'c> Run<'c> {
 
     /// Looks when the next poll is due.
     pub(crate) fn wake(&mut self) {
-        self.to_next();
+        self.until_next();
         self.event(0, json!({"woke": {}}));
     }
 
     /// Takes a lease when the next poll is due, or now if later.
     pub(crate) fn charge(&mut self) {
-        self.to_next();
+        self.until_next();
         self.fence += 1;
         let lease =
             json!({"fence": self.fence, "expires_at": instant(self.at + 60_000), "credential": self.credential});
