@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::component::{Component, audit};
 use crate::controller::{ControlError, Controller, derived};
-use crate::store::{Entry, StoreError, Stored, compare};
+use crate::store::{Entry, StoreError, Stored, Unlisted, compare};
 
 /// Entries read from the store at once.
 const PAGE: u32 = 500;
@@ -40,6 +40,11 @@ impl Finding {
         self.verdict.starts_with("verified") && self.why.is_empty()
     }
 
+    /// Of a row that can't be read at all.
+    pub(crate) fn of_damaged(row: &Unlisted) -> Self {
+        Self::new(&row.operation_id).not_checkable(row.why.clone())
+    }
+
     fn new(id: &str) -> Self {
         Self {
             operation_id: id.to_owned(),
@@ -64,6 +69,7 @@ impl Finding {
 struct Rests {
     contract_digest: String,
     component_digest: String,
+    sha256: String,
 }
 
 impl Controller {
@@ -84,6 +90,7 @@ impl Controller {
         if let Err(why) = self.replay(&mut finding, &stored, &entries, by) {
             finding = finding.not_checkable(why);
         }
+        entry_columns(&mut finding, &entries);
         self.columns(&mut finding, &stored);
         if let Some(mark) = &stored.mark {
             finding.why.push(format!(
@@ -190,10 +197,18 @@ impl Controller {
         };
         for mismatch in compare(&stored.row, &derived(&operation)) {
             finding.verdict = "broken";
-            finding.why.push(format!(
-                "column `{}` holds `{}`, the record says `{}`",
-                mismatch.column, mismatch.stored, mismatch.record
-            ));
+            finding.why.push(mismatch.to_string());
+        }
+    }
+}
+
+/// The digest beside each entry against the one in it.
+fn entry_columns(finding: &mut Finding, entries: &[Entry]) {
+    for entry in entries {
+        let own = serde_json::from_str(&entry.text).ok().map(|rests: Rests| rests.sha256);
+        if own.is_some_and(|own| own != entry.sha256) {
+            finding.verdict = "broken";
+            finding.why.push(format!("entry {}: column `sha256` is not the digest in its text", entry.seq));
         }
     }
 }

@@ -17,6 +17,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 pub use args::Cli;
+use clap::Parser as _;
+use serde_json::json;
 
 use crate::clock::{Clock, SystemClock};
 use crate::component::{Component, LoadError, describe, types};
@@ -177,8 +179,43 @@ impl App {
     }
 }
 
+/// Reads the command line. Where that ends the program (help, or something is wrong with it), what was to say has been said.
+///
+/// # Errors
+/// The exit code.
+pub fn parse() -> Result<Cli, ExitCode> {
+    let error = match Cli::try_parse() {
+        Ok(cli) => return Ok(cli),
+        Err(error) => error,
+    };
+    let wrong = error.use_stderr();
+    if wrong && std::env::args_os().any(|arg| arg == "--json") {
+        let text = error.render().to_string();
+        let text = text.trim().trim_start_matches("error: ");
+        output::note(&json!({"error": text, "faults": [], "exit_code": code::USAGE}).to_string());
+    } else {
+        // A closed pipe has nobody to tell.
+        let _ = error.print();
+    }
+    Err(ExitCode::from(if wrong { code::USAGE } else { code::DONE }))
+}
+
+/// Past a limit on file sizes the system ends a program without a word, unless it listens; then the write fails, and is told.
+#[cfg(unix)]
+fn outlive_file_size_limit() {
+    use tokio::signal::unix::{SignalKind, signal};
+    /// SIGXFSZ on Linux (but for MIPS), macOS and the BSDs.
+    const FILE_SIZE: i32 = 25;
+    // Where it can't be had, such a limit still ends the program, and nothing is lost.
+    drop(signal(SignalKind::from_raw(FILE_SIZE)));
+}
+
+#[cfg(not(unix))]
+fn outlive_file_size_limit() {}
+
 /// Runs a command line.
 pub async fn run(cli: Cli) -> ExitCode {
+    outlive_file_size_limit();
     let app = App { common: cli.common };
     let json = app.common.json;
     let result = match cli.command {

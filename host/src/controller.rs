@@ -10,6 +10,7 @@ mod open;
 mod send;
 mod tick;
 mod values;
+mod whole;
 
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ use crate::clock::Clock;
 use crate::component::{CallError, Component, Components, PinnedError, types};
 use crate::credential::CredentialError;
 use crate::seal::{Key, SealError};
-use crate::store::{BoxError, Staged, Store, StoreError};
+use crate::store::{BoxError, Staged, Store, StoreError, Stored};
 use crate::transport::Transport;
 
 /// What goes wrong between store, component and network.
@@ -157,6 +158,16 @@ impl Controller {
     pub fn pinned(&self, digest: &str) -> Result<Component, ControlError> {
         let fetch = || Ok::<_, StoreError>(self.store.component(digest)?.map(|component| component.bytes));
         Ok(self.pinned.pinned(digest, fetch)?)
+    }
+
+    /// The typed view of an operation as it is stored, by the component that it is pinned to.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`], by name, where its record can't be read (D47).
+    pub fn view(&self, stored: &Stored) -> Result<(Component, types::Operation), ControlError> {
+        let component = self.pinned(&stored.row.component_digest)?;
+        let operation = whole::readable(&component, &stored.row.operation_id, &stored.record)?;
+        Ok((component, operation))
     }
 
     /// Marks a row whose component failed (D33); nothing is sent for it until a person has decided.

@@ -3,11 +3,13 @@
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::Parser as _;
-use sondeo::cli::{self, Cli};
+use sondeo::cli;
 
 fn main() -> anyhow::Result<ExitCode> {
-    let cli = Cli::parse();
+    let cli = match cli::parse() {
+        Ok(cli) => cli,
+        Err(code) => return Ok(code),
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

@@ -24,7 +24,7 @@ pub use error::{Bound, BoxError, StoreError};
 pub use sqlite::SqliteStore;
 pub use types::{
     Budget, Charge, Claimed, Component, Contested, ContractText, Count, Derived, Due, Entry, Fault, Filter, JobKey,
-    KeptRow, Listed, Loaded, Open, Opened, Opening, Outcome, Page, Phase, Saved, Staged, Stored,
+    KeptRow, Listed, Loaded, Open, Opened, Opening, Outcome, Page, Phase, Saved, Staged, Stored, Unlisted,
 };
 
 /// Decides one step inside the store's transaction. `None` changes nothing; an error of its own changes nothing and comes back
@@ -140,10 +140,10 @@ pub trait Store: Send + Sync {
     /// What the engine says.
     fn find_prefix(&self, prefix: &str, limit: u32) -> Result<Vec<String>, StoreError>;
 
-    /// A part of the list of operations, the latest opening first.
+    /// A part of the list of operations, the latest opening first. A row that can't be read is named and hides no other.
     ///
     /// # Errors
-    /// As [`Store::get`].
+    /// What the engine says.
     fn list(&self, filter: &Filter) -> Result<Page, StoreError>;
 
     /// A part of an operation's log, from a number on. Entries only ever follow: those up to the revision of a row that was read

@@ -86,9 +86,9 @@ pub(crate) enum Command {
     /// Work off what is due, for every operation, until nothing waits any more.
     Run(RunArgs),
     /// Check logs, records and columns, and replay every decision by the component that made it.
-    Verify(VerifyArgs),
-    /// Replay an operation by the embedded component, or that of `--component`, and tell its story.
-    Replay(IdArgs),
+    Verify(AuditArgs),
+    /// Replay decisions by the embedded component, or that of `--component`, and tell their story.
+    Replay(AuditArgs),
     /// Check, try, list and show contracts.
     Contract(ContractArgs),
     /// What the decision component is; write it to a file.
@@ -323,8 +323,8 @@ pub(crate) struct RunArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct VerifyArgs {
-    /// Operations; none: all.
+pub(crate) struct AuditArgs {
+    /// Operations, by their ids or the beginnings of those; none: all.
     pub(crate) ids: Vec<String>,
 }
 

@@ -1,22 +1,23 @@
 //! `verify` and `replay`.
 
-use super::args::{IdArgs, VerifyArgs};
+use serde_json::json;
+
+use super::args::AuditArgs;
 use super::{App, CliError, code, output, show};
 use crate::audit::Finding;
 use crate::controller::Controller;
 use crate::store::Filter;
 
 /// Checks some operations, or all, and the store itself.
-pub(super) async fn verify(app: &App, args: &VerifyArgs) -> Result<u8, CliError> {
+pub(super) async fn verify(app: &App, args: &AuditArgs) -> Result<u8, CliError> {
     let controller = app.reader().await?;
-    let ids = match args.ids.as_slice() {
-        [] => all(&controller)?,
-        some => some.iter().map(|id| show::find(&controller, id)).collect::<Result<_, _>>()?,
-    };
     let mut fine = true;
     let mut findings = Vec::new();
-    for id in ids {
-        let finding = controller.verify(&id, None)?;
+    for named in named(&controller, args)? {
+        let finding = match named {
+            Ok(id) => controller.verify(&id, None)?,
+            Err(damaged) => damaged,
+        };
         fine &= finding.is_fine();
         if app.common.json {
             findings.push(finding);
@@ -27,7 +28,7 @@ pub(super) async fn verify(app: &App, args: &VerifyArgs) -> Result<u8, CliError>
     let damage = controller.store().check()?;
     fine &= damage.is_empty();
     if app.common.json {
-        output::json(&serde_json::json!({"operations": findings, "store": damage, "fine": fine}))?;
+        output::json(&json!({"operations": findings, "store": damage, "fine": fine}))?;
     } else {
         for line in &damage {
             output::line(&format!("store: {line}"))?;
@@ -36,15 +37,20 @@ pub(super) async fn verify(app: &App, args: &VerifyArgs) -> Result<u8, CliError>
     Ok(if fine { code::DONE } else { code::FAILED })
 }
 
-fn all(controller: &Controller) -> Result<Vec<String>, CliError> {
-    let mut ids = Vec::new();
+/// The ids that are meant, or all; of a row that can't be read, what there is to say.
+fn named(controller: &Controller, args: &AuditArgs) -> Result<Vec<Result<String, Finding>>, CliError> {
+    if !args.ids.is_empty() {
+        return args.ids.iter().map(|id| show::find(controller, id).map(Ok)).collect();
+    }
+    let mut all = Vec::new();
     let mut after = None;
     loop {
         let page = controller.store().list(&Filter { after, limit: 500, ..Filter::default() })?;
-        ids.extend(page.rows.iter().map(|listed| listed.row.operation_id.clone()));
+        all.extend(page.rows.into_iter().map(|listed| Ok(listed.row.operation_id)));
+        all.extend(page.damaged.iter().map(|row| Err(Finding::of_damaged(row))));
         after = page.next;
         if after.is_none() {
-            return Ok(ids);
+            return Ok(all);
         }
     }
 }
@@ -63,18 +69,28 @@ fn tell(finding: &Finding) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Makes every decision of one operation again, by the embedded component or that of `--component`.
-pub(super) async fn replay(app: &App, args: &IdArgs) -> Result<u8, CliError> {
+/// Makes every decision again, by the embedded component or that of `--component`, and tells the stories.
+pub(super) async fn replay(app: &App, args: &AuditArgs) -> Result<u8, CliError> {
     let controller = app.reader().await?;
-    let id = show::find(&controller, &args.id)?;
-    let finding = controller.verify(&id, Some(controller.component()))?;
-    if app.common.json {
-        output::json(&serde_json::json!({"operation": finding, "sentences": finding.sentences}))?;
-    } else {
+    let mut fine = true;
+    let mut replayed = Vec::new();
+    for named in named(&controller, args)? {
+        let finding = match named {
+            Ok(id) => controller.verify(&id, Some(controller.component()))?,
+            Err(damaged) => damaged,
+        };
+        fine &= finding.is_fine();
+        if app.common.json {
+            replayed.push(json!({"operation": finding, "sentences": finding.sentences}));
+            continue;
+        }
         for sentence in &finding.sentences {
             output::line(sentence)?;
         }
         tell(&finding)?;
     }
-    Ok(if finding.is_fine() { code::DONE } else { code::FAILED })
+    if app.common.json {
+        output::json(&json!({"operations": replayed, "fine": fine}))?;
+    }
+    Ok(if fine { code::DONE } else { code::FAILED })
 }

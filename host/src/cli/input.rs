@@ -154,6 +154,14 @@ pub(crate) fn at(ms: u64) -> String {
         .map_or_else(|| format!("{ms} ms"), |time| time.format("%Y-%m-%d %H:%M:%SZ").to_string())
 }
 
+/// An instant as programs read it (RFC 3339).
+pub(crate) fn rfc3339(ms: u64) -> String {
+    i64::try_from(ms)
+        .ok()
+        .and_then(DateTime::<Utc>::from_timestamp_millis)
+        .map_or_else(|| format!("{ms} ms"), |time| time.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string())
+}
+
 /// A span as people read it, in whole seconds.
 pub(crate) fn span(ms: u64) -> String {
     humantime::format_duration(std::time::Duration::from_secs(ms / 1000)).to_string().replace(' ', "")

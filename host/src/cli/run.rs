@@ -1,14 +1,15 @@
 //! `run`: work off what is due, whatever operation it belongs to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt as _};
 use serde_json::json;
+use tokio::sync::watch::Receiver;
 
 use super::args::RunArgs;
-use super::{App, CliError, code, output, watch};
-use crate::controller::{Controller, Tick};
+use super::{App, CliError, code, output, show, watch};
+use crate::controller::{ControlError, Controller, Tick};
 use crate::store::{Filter, Phase};
 
 /// How often other processes' openings are looked for.
@@ -16,15 +17,42 @@ const LOOK_MS: u64 = 1_000;
 /// Operations listed at once.
 const PAGE: u32 = 500;
 
+/// What a run remembers.
+#[derive(Default)]
+struct Round {
+    /// The exit code of each operation that was worked on.
+    codes: BTreeMap<String, u8>,
+    /// What was said last of an operation that can't go on at present.
+    said: BTreeMap<String, String>,
+    /// Operations that this process can do nothing for, such as one whose record is damaged (D47).
+    aside: BTreeSet<String>,
+}
+
+impl Round {
+    /// Says it once, by name.
+    fn say(&mut self, id: &str, text: String) {
+        if self.said.get(id) != Some(&text) {
+            output::note(&text);
+            self.said.insert(id.to_owned(), text);
+        }
+    }
+
+    fn put_aside(&mut self, id: &str, text: String) {
+        self.say(id, text);
+        self.codes.insert(id.to_owned(), code::FAILED);
+        self.aside.insert(id.to_owned());
+    }
+}
+
 /// Works until nothing waits any more, or once; the worst exit code of what it worked on.
 pub(super) async fn run(app: &App, args: &RunArgs) -> Result<u8, CliError> {
     let controller = app.controller().await?;
     let mut interrupted = watch::interrupts();
-    let mut codes: BTreeMap<String, u8> = BTreeMap::new();
+    let mut round = Round::default();
     loop {
         let now = controller.store().now()?;
-        let (due, waiting, next) = due(&controller, now)?;
-        work(app, &controller, &due, usize::from(args.concurrency), &mut codes).await?;
+        let (due, waiting, next) = due(&controller, now, &mut round)?;
+        work(app, &controller, &due, (usize::from(args.concurrency), &interrupted), &mut round).await?;
         let stop = *interrupted.borrow() > 0;
         if stop || !waiting || (args.once && due.is_empty()) {
             break;
@@ -39,15 +67,15 @@ pub(super) async fn run(app: &App, args: &RunArgs) -> Result<u8, CliError> {
             }
         }
     }
-    let worst = worst(codes.values().copied());
+    let worst = worst(round.codes.values().copied());
     if app.common.json {
-        output::json(&json!({"operations": codes, "exit_code": worst}))?;
+        output::json(&json!({"operations": round.codes, "exit_code": worst}))?;
     }
     Ok(worst)
 }
 
 /// Ids that are due now, whether anything waits at all, and when the next falls due.
-fn due(controller: &Controller, now: u64) -> Result<(Vec<String>, bool, Option<u64>), CliError> {
+fn due(controller: &Controller, now: u64, round: &mut Round) -> Result<(Vec<String>, bool, Option<u64>), CliError> {
     let mut ids = Vec::new();
     let mut waiting = false;
     let mut next: Option<u64> = None;
@@ -59,7 +87,11 @@ fn due(controller: &Controller, now: u64) -> Result<(Vec<String>, bool, Option<u
             limit: PAGE,
             ..Filter::default()
         })?;
-        for listed in page.rows.iter().filter(|listed| listed.mark.is_none()) {
+        for row in &page.damaged {
+            round.put_aside(&row.operation_id, show::unlisted(row));
+        }
+        let live = page.rows.iter().filter(|listed| listed.mark.is_none());
+        for listed in live.filter(|listed| !round.aside.contains(&listed.row.operation_id)) {
             waiting = true;
             match listed.row.next_at {
                 Some(at) if at <= now => ids.push(listed.row.operation_id.clone()),
@@ -74,29 +106,33 @@ fn due(controller: &Controller, now: u64) -> Result<(Vec<String>, bool, Option<u
     }
 }
 
-/// Ticks each once; what fails for one is said and stops no other.
+/// Ticks each once; what fails for one is said and stops no other. An interrupt starts no further one.
 async fn work(
     app: &App,
     controller: &Controller,
     ids: &[String],
-    concurrency: usize,
-    codes: &mut BTreeMap<String, u8>,
+    (concurrency, interrupted): (usize, &Receiver<u32>),
+    round: &mut Round,
 ) -> Result<(), CliError> {
-    let mut ticks =
-        stream::iter(ids).map(|id| async move { (id, controller.tick(id).await) }).buffer_unordered(concurrency);
+    let mut ticks = stream::iter(ids)
+        .take_while(|_| std::future::ready(*interrupted.borrow() == 0))
+        .map(|id| async move { (id, controller.tick(id).await) })
+        .buffer_unordered(concurrency);
     let mut stuck = false;
     while let Some((id, tick)) = ticks.next().await {
         match tick {
             Ok(tick) => {
                 stuck |= tick.action.is_none();
-                told(app, id, &tick)?;
-                codes.insert(id.clone(), output::exit_code(&tick.operation, tick.marked.is_some()));
+                told(app, id, &tick, round)?;
+                round.codes.insert(id.clone(), output::exit_code(&tick.operation, tick.marked.is_some()));
             }
-            Err(error) => {
+            // The mark of a component that failed takes it out by itself; what may pass is tried again.
+            Err(error) if watch::passes(&error) || matches!(error, ControlError::Faulted { .. }) => {
                 stuck = true;
-                output::note(&format!("{id}: {error}"));
-                codes.insert(id.clone(), code::FAILED);
+                round.say(id, format!("{id}: {error}"));
+                round.codes.insert(id.clone(), code::FAILED);
             }
+            Err(error) => round.put_aside(id, format!("{id}: {error}")),
         }
     }
     if stuck {
@@ -105,14 +141,14 @@ async fn work(
     Ok(())
 }
 
-fn told(app: &App, id: &str, tick: &Tick) -> Result<(), CliError> {
+fn told(app: &App, id: &str, tick: &Tick, round: &mut Round) -> Result<(), CliError> {
     let short = id.get(..8).unwrap_or(id);
     for sentence in tick.sentences.iter().filter(|sentence| !watch::is_charge(sentence)) {
         let text = format!("{short}  {sentence}");
         if app.common.json { output::note(&text) } else { output::line(&text)? }
     }
     if let Some(detail) = &tick.detail {
-        output::note(&format!("{short}  note: {detail}"));
+        round.say(id, format!("{short}  note: {detail}"));
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::args::{IdArgs, ListArgs, ShowArgs};
 use super::{App, CliError, code, input, output, watch};
 use crate::component::types::{self, Event, What};
 use crate::controller::{Controller, fault_kind};
-use crate::store::{Derived, Filter, Phase, Stored};
+use crate::store::{Derived, Filter, Phase, Stored, Unlisted};
 
 /// Options that a verb of `decide` carries out; the others are a person's to carry out elsewhere.
 const CARRIED_OUT: [&str; 8] =
@@ -37,10 +37,15 @@ pub(super) async fn list(app: &App, args: &ListArgs) -> Result<u8, CliError> {
     })?;
     if app.common.json {
         let rows: Vec<Value> = page.rows.iter().map(|listed| row_json(&listed.row, listed.mark.as_ref())).collect();
-        output::json(&json!({"operations": rows, "more": page.next.is_some()}))?;
-        return Ok(code::DONE);
+        let damaged: Vec<Value> =
+            page.damaged.iter().map(|row| json!({"operation_id": row.operation_id, "why": row.why})).collect();
+        output::json(&json!({"operations": rows, "damaged": damaged, "more": page.next.is_some()}))?;
+        return Ok(if page.damaged.is_empty() { code::DONE } else { code::FAILED });
     }
-    if page.rows.is_empty() {
+    for row in &page.damaged {
+        output::note(&unlisted(row));
+    }
+    if page.rows.is_empty() && page.damaged.is_empty() {
         output::line("no operations")?;
         return Ok(code::DONE);
     }
@@ -63,7 +68,12 @@ pub(super) async fn list(app: &App, args: &ListArgs) -> Result<u8, CliError> {
     if page.next.is_some() {
         output::note(&format!("the latest {}; `--limit` shows more", page.rows.len()));
     }
-    Ok(code::DONE)
+    Ok(if page.damaged.is_empty() { code::DONE } else { code::FAILED })
+}
+
+/// A row that can't be read, by name (D47).
+pub(super) fn unlisted(row: &Unlisted) -> String {
+    format!("operation {} can't be read, and nothing is sent for it: {}", row.operation_id, row.why)
 }
 
 fn stands(row: &Derived, mark: Option<&str>) -> String {
@@ -86,8 +96,8 @@ fn row_json(row: &Derived, mark: Option<&crate::store::Fault>) -> Value {
         "reason": row.reason,
         "outcome": row.outcome,
         "state": row.state,
-        "next_at": row.next_at.map(input::at),
-        "deadline_at": input::at(row.deadline_at),
+        "next_at": row.next_at.map(input::rfc3339),
+        "deadline_at": input::rfc3339(row.deadline_at),
         "revision": row.revision,
         "requests": {"used": row.requests.used, "max": row.requests.max},
         "failures": {"used": row.failures.used, "max": row.failures.max},
@@ -101,8 +111,7 @@ pub(super) async fn show(app: &App, args: &ShowArgs) -> Result<u8, CliError> {
     let controller = app.reader().await?;
     let id = find(&controller, &args.id)?;
     let stored = controller.stored(&id)?;
-    let component = controller.pinned(&stored.row.component_digest)?;
-    let operation = component.read(&stored.record)?;
+    let (component, operation) = controller.view(&stored)?;
     let entries = entries(&controller, &id)?;
     let results = controller.results(&operation)?;
     if app.common.json {
@@ -205,9 +214,7 @@ fn judge(controller: &Controller, stored: &Stored) -> Result<crate::component::C
 /// The notice as a JSON value, each option marked whether a verb carries it out.
 pub(super) fn notice_json(controller: &Controller, stored: &Stored) -> Result<Value, CliError> {
     let (contract, record, at) = noticed(controller, stored)?;
-    let time = chrono::DateTime::from_timestamp_millis(i64::try_from(at).unwrap_or(i64::MAX))
-        .map(|time| time.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string());
-    let input = json!({"contract": contract, "record": record, "at": time});
+    let input = json!({"contract": contract, "record": record, "at": input::rfc3339(at)});
     let mut notice = output::twin(&judge(controller, stored)?, "notice", &input)?;
     if let Some(options) = notice.get_mut("options").and_then(Value::as_array_mut) {
         for option in options {

@@ -74,7 +74,7 @@ async fn follow(
 }
 
 /// A store without room, or locked, is tried again; nothing is sent meanwhile (I14).
-fn passes(error: &crate::controller::ControlError) -> bool {
+pub(super) fn passes(error: &crate::controller::ControlError) -> bool {
     matches!(error, crate::controller::ControlError::Store(error) if error.may_pass())
 }
 
@@ -152,8 +152,7 @@ async fn signal() -> bool {
 /// The end, for people or programs, and its exit code.
 fn tell_end(app: &App, controller: &Controller, id: &str) -> Result<u8, CliError> {
     let stored = controller.stored(id)?;
-    let component = controller.pinned(&stored.row.component_digest)?;
-    let operation = component.read(&stored.record)?;
+    let (component, operation) = controller.view(&stored)?;
     let marked = stored.mark.is_some();
     let exit_code = output::exit_code(&operation, marked);
     let results = controller.results(&operation)?;

@@ -1,7 +1,7 @@
 //! A person's decisions, stepped and saved like any other event (D38).
 
 use super::tick::checked;
-use super::{ControlError, Controller, derive, open, staged};
+use super::{ControlError, Controller, derive, open, staged, whole};
 use crate::component::types::{self, DecisionWhat, Event, What};
 use crate::store::{ContractText, Loaded, Staged};
 
@@ -101,7 +101,7 @@ fn decided(
     choice: &Choice,
     seen: Option<u64>,
 ) -> Result<Made, ControlError> {
-    let before = component.read(&loaded.record)?;
+    let before = whole::readable(component, &loaded.row.operation_id, &loaded.record)?;
     let (what, contract) = match choice {
         Choice::Option(what) => (what.clone(), None),
         Choice::Amend { contract, extension } => {

@@ -1,9 +1,9 @@
 //! Opening: durable before the first request (D2), one wait a job (D4).
 
-use super::{ControlError, Controller, staged};
+use super::{ControlError, Controller, staged, whole};
 use crate::bounds::check_opened;
 use crate::component::{Component, types};
-use crate::store::{self, ContractText, JobKey, Open};
+use crate::store::{self, ContractText, JobKey, Open, Stored};
 
 /// An operation to be opened; the seed and the id are drawn here.
 #[derive(Debug, Clone)]
@@ -56,10 +56,7 @@ impl Controller {
         let mut found = None;
         let outcome = self.store.open_operation(key.as_ref(), &mut |there| {
             if let (Some(existing), None) = (&there.existing, &opening.predecessor) {
-                let operation = judge
-                    .rejoin(&new.contract, &existing.record, &opening)
-                    .map_err(|error| ControlError::from(error).boxed())?;
-                found = Some(operation);
+                found = Some(rejoin(&judge, new, existing, &opening).map_err(ControlError::boxed)?);
                 return Ok(Open::UseExisting);
             }
             let transition = self
@@ -85,7 +82,7 @@ impl Controller {
             }
             (store::Opened::Exists(_), _, Some(operation)) => Ok(Opened { operation, existing: true, sentence: None }),
             (store::Opened::Exists(stored), ..) => {
-                let operation = judge.rejoin(&new.contract, &stored.record, &opening)?;
+                let operation = rejoin(&judge, new, &stored, &opening)?;
                 Ok(Opened { operation, existing: true, sentence: None })
             }
             (store::Opened::Created(_), None, _) => Err(broken("an opening that was not made")),
@@ -114,6 +111,17 @@ impl Controller {
             None => Ok(self.component.clone()),
         }
     }
+}
+
+/// The operation there is, where it was opened alike (D4). One that isn't whole is never joined, nor replaced (D47).
+fn rejoin(
+    judge: &Component,
+    new: &NewOperation,
+    existing: &Stored,
+    opening: &types::Opening,
+) -> Result<types::Operation, ControlError> {
+    whole::whole(judge, &existing.row, &existing.record)?;
+    Ok(judge.rejoin(&new.contract, &existing.record, opening)?)
 }
 
 pub(super) fn broken(detail: &str) -> ControlError {

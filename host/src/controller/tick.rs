@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::send::{self, Exchange};
-use super::{ControlError, Controller, staged};
+use super::{ControlError, Controller, staged, whole};
 use crate::bounds::{check_bounds, check_plan};
 use crate::component::Component;
 use crate::component::types::{self, What};
@@ -48,8 +48,7 @@ impl Controller {
     /// What store, component or credential say. Nothing was sent unless its charge had committed (I14).
     pub async fn tick(&self, id: &str) -> Result<Tick, ControlError> {
         let stored = self.stored(id)?;
-        let component = self.pinned(&stored.row.component_digest)?;
-        let operation = component.read(&stored.record)?;
+        let (component, operation) = self.view(&stored)?;
         if stored.mark.is_some() || matches!(stored.row.phase, Phase::Escalated | Phase::Settled) {
             return Ok(quiet(operation, stored.mark.map(|mark| mark.kind)));
         }
@@ -102,7 +101,7 @@ impl Controller {
     /// Somebody else was faster: tell how it stands now.
     fn again(&self, id: &str) -> Result<Tick, ControlError> {
         let stored = self.stored(id)?;
-        let operation = self.pinned(&stored.row.component_digest)?.read(&stored.record)?;
+        let (_, operation) = self.view(&stored)?;
         Ok(quiet(operation, stored.mark.map(|mark| mark.kind)))
     }
 
@@ -228,7 +227,7 @@ pub(super) fn checked(
     contract: &str,
     event: &types::Event,
 ) -> Result<types::Transition, ControlError> {
-    let before = component.read(&loaded.record)?;
+    let before = whole::whole(component, &loaded.row, &loaded.record)?;
     let transition = component.step(contract, &loaded.record, event)?;
     check_bounds(&before, event, &transition).map_err(|why| super::open::broken(&why))?;
     Ok(transition)
@@ -248,7 +247,7 @@ fn lease(
     loaded: &Loaded,
     credential: Option<&types::CredentialFact>,
 ) -> Result<Leased, ControlError> {
-    let before = component.read(&loaded.record)?;
+    let before = whole::readable(component, &loaded.row.operation_id, &loaded.record)?;
     let fence = loaded.next_fence();
     let expires_at = loaded.at.saturating_add(before.lease_ms);
     let what = What::Leased(types::LeasedEvent { fence, expires_at, credential: credential.cloned() });

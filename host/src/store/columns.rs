@@ -1,5 +1,7 @@
 //! The derived columns by name: what `verify` compares.
 
+use std::fmt;
+
 use super::types::{Budget, Derived};
 
 /// A column that isn't what its record says.
@@ -11,6 +13,12 @@ pub struct Mismatch {
     pub stored: String,
     /// What the record says.
     pub record: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "column `{}` holds `{}`, the record says `{}`", self.column, self.stored, self.record)
+    }
 }
 
 /// Every column of `row` that differs from what `from_record` says, in the order of the table; empty where all agree (D47).

@@ -402,11 +402,22 @@ pub struct Listed {
     pub mark: Option<Fault>,
 }
 
+/// A row that can't be read (D47).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unlisted {
+    /// Which operation's, or which row where not even that can be read.
+    pub operation_id: String,
+    /// Why.
+    pub why: String,
+}
+
 /// A part of a list, the latest opening first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// The lines.
     pub rows: Vec<Listed>,
+    /// The rows among them that can't be read; the others go on.
+    pub damaged: Vec<Unlisted>,
     /// Where the next part starts; absent at the end.
     pub next: Option<u64>,
 }

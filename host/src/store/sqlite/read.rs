@@ -2,11 +2,11 @@
 
 use rusqlite::{Connection, params, params_from_iter, types::Value};
 
-use super::sql::{all, count, fault, first, get, int, listed, phase, stored};
+use super::sql::{all, count, fault, first, get, int, listed, named, phase, stored};
 use super::statements as st;
 use crate::store::bounds::sha256;
 use crate::store::error::StoreError;
-use crate::store::types::{Component, Count, Entry, Filter, JobKey, KeptRow, Page, Stored};
+use crate::store::types::{Component, Count, Entry, Filter, JobKey, KeptRow, Page, Stored, Unlisted};
 
 /// The operation with this id, and its row.
 pub(super) fn operation(conn: &Connection, id: &str) -> Result<Option<(Stored, i64)>, StoreError> {
@@ -19,7 +19,10 @@ pub(super) fn job(conn: &Connection, key: &JobKey) -> Result<Option<Stored>, Sto
         get::<i64>(row, 0)
     })?;
     let Some(id) = found else { return Ok(None) };
-    let found = first(conn, st::LOAD_ROW, [id], stored)?;
+    let found = first(conn, st::LOAD_ROW, [id], |row| {
+        let name = || named(row, "operation_id").unwrap_or_else(|_| format!("row {id}"));
+        stored(row).map_err(|error| of(&name(), error))
+    })?;
     Ok(found.map(|(stored, _)| stored))
 }
 
@@ -106,10 +109,27 @@ pub(super) fn list(conn: &Connection, filter: &Filter) -> Result<Page, StoreErro
     }
     sql.push_str(" ORDER BY id DESC LIMIT ?");
     values.push(i64::from(filter.limit).into());
-    let lines = all(conn, &sql, params_from_iter(values), listed)?;
+    let mut last = None;
+    let lines = all(conn, &sql, params_from_iter(values), |row| {
+        let id: i64 = named(row, "id")?;
+        last = u64::try_from(id).ok();
+        Ok(match listed(row) {
+            Err(StoreError::Damaged { what, why }) => Err(Unlisted {
+                operation_id: named(row, "operation_id").unwrap_or_else(|_| format!("row {id}")),
+                why: format!("{what}: {why}"),
+            }),
+            other => Ok(other?),
+        })
+    })?;
     let full = u32::try_from(lines.len()).is_ok_and(|lines| lines == filter.limit);
-    let next = lines.last().filter(|_| full).and_then(|(_, id)| u64::try_from(*id).ok());
-    Ok(Page { rows: lines.into_iter().map(|(line, _)| line).collect(), next })
+    let mut page = Page { rows: Vec::with_capacity(lines.len()), damaged: Vec::new(), next: last.filter(|_| full) };
+    for line in lines {
+        match line {
+            Ok(line) => page.rows.push(line),
+            Err(damaged) => page.damaged.push(damaged),
+        }
+    }
+    Ok(page)
 }
 
 /// When the next operation falls due; in the past where one already has.
@@ -138,5 +158,26 @@ pub(super) fn check(conn: &Connection) -> Result<Vec<String>, StoreError> {
     }
     let astray = all(conn, st::JOBS_ASTRAY, [], |row| get::<String>(row, 0))?;
     wrong.extend(astray.into_iter().map(|id| format!("operation `{id}`: its jobs aren't held as its row says")));
+    wrong.extend(contents(conn)?);
+    Ok(wrong)
+}
+
+/// What no longer has the digest under which it is kept.
+fn contents(conn: &Connection) -> Result<Vec<String>, StoreError> {
+    let mut wrong = Vec::new();
+    for digest in all(conn, st::CONTRACT_DIGESTS, [], |row| get::<String>(row, 0))? {
+        wrong.extend(contract(conn, &digest).err());
+    }
+    for digest in all(conn, st::COMPONENT_DIGESTS, [], |row| get::<String>(row, 0))? {
+        wrong.extend(component(conn, &digest).err());
+    }
+    let mut wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+    let kept = all(conn, st::KEPT_CLEAR, [], |row| {
+        let (id, role): (String, String) = (get(row, 0)?, get(row, 1)?);
+        let (digest, value): (String, Vec<u8>) = (get(row, 2)?, get(row, 3)?);
+        Ok((sha256(&value) != digest)
+            .then(|| format!("operation `{id}`: the value kept as `{role}` has another digest")))
+    })?;
+    wrong.extend(kept.into_iter().flatten());
     Ok(wrong)
 }

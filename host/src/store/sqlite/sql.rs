@@ -84,6 +84,11 @@ pub(super) fn get<T: FromSql>(row: &Row<'_>, index: usize) -> Result<T, StoreErr
     row.get(index).map_err(fault)
 }
 
+/// One column by its name.
+pub(super) fn named<T: FromSql>(row: &Row<'_>, name: &str) -> Result<T, StoreError> {
+    row.get(name).map_err(fault)
+}
+
 /// A column that counts.
 pub(super) fn count(row: &Row<'_>, index: usize) -> Result<u64, StoreError> {
     counted(get(row, index)?)
@@ -186,13 +191,12 @@ pub(super) fn stored(row: &Row<'_>) -> Result<(Stored, i64), StoreError> {
     Ok((Stored { row: derived, record, mark }, id))
 }
 
-/// A line of a list and its row, from `columns!` and the row's id.
-pub(super) fn listed(row: &Row<'_>) -> Result<(Listed, i64), StoreError> {
+/// A line of a list, from `columns!`.
+pub(super) fn listed(row: &Row<'_>) -> Result<Listed, StoreError> {
     let mut columns = Columns { row, next: 0 };
     let derived = columns.derived()?;
     let mark = columns.mark()?;
-    let id = columns.take()?;
-    Ok((Listed { row: derived, mark }, id))
+    Ok(Listed { row: derived, mark })
 }
 
 /// Binds what the statement asks for, by name, and lets the rest be: several statements share one list.

@@ -103,6 +103,9 @@ pub(super) const MARK: &str = "UPDATE operations SET mark_kind = :kind, mark_at 
 
 pub(super) const ENTRY: &str = "INSERT INTO entries (operation, seq, sha256, text) VALUES (?1, ?2, ?3, ?4)";
 
+/// The digest of one entry.
+pub(super) const ENTRY_DIGEST: &str = "SELECT sha256 FROM entries WHERE operation = ?1 AND seq = ?2";
+
 pub(super) const ENTRIES: &str = "SELECT e.seq, e.sha256, e.text FROM entries e \
      JOIN operations o ON o.id = e.operation \
      WHERE o.operation_id = ?1 AND e.seq >= ?2 ORDER BY e.seq LIMIT ?3";
@@ -134,6 +137,10 @@ pub(super) const KEPT: &str = "SELECT k.sha256, k.role, k.sealed, k.value FROM k
      JOIN operations o ON o.id = k.operation \
      WHERE o.operation_id = ?1 ORDER BY k.role, k.sha256";
 
+/// Every value that is kept in clear.
+pub(super) const KEPT_CLEAR: &str = "SELECT o.operation_id, k.role, k.sha256, k.value FROM kept k \
+     JOIN operations o ON o.id = k.operation WHERE k.sealed = 0 ORDER BY k.operation, k.role";
+
 pub(super) const DROP: &str = "DELETE FROM kept WHERE operation = ?1 AND role = ?2";
 
 pub(super) const ROW_ID: &str = "SELECT id FROM operations WHERE operation_id = ?1";
@@ -141,6 +148,10 @@ pub(super) const ROW_ID: &str = "SELECT id FROM operations WHERE operation_id = 
 pub(super) const PUT_CONTRACT: &str = "INSERT INTO contracts (digest, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
 
 pub(super) const CONTRACT: &str = "SELECT text FROM contracts WHERE digest = ?1";
+
+pub(super) const CONTRACT_DIGESTS: &str = "SELECT digest FROM contracts ORDER BY digest";
+
+pub(super) const COMPONENT_DIGESTS: &str = "SELECT digest FROM components ORDER BY digest";
 
 pub(super) const PUT_COMPONENT: &str = "INSERT INTO components (digest, core_digest, version, bytes) \
      VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
@@ -150,5 +161,8 @@ pub(super) const COMPONENT: &str = "SELECT digest, core_digest, version, bytes F
 /// Operations whose jobs don't stand in the table of jobs as they stand in the row.
 pub(super) const JOBS_ASTRAY: &str = "SELECT operation_id FROM operations o WHERE \
      (SELECT json_group_array(job ORDER BY position) FROM jobs WHERE operation = o.id) \
-       IS NOT json(o.jobs) \
+       IS NOT CASE WHEN json_valid(o.jobs) THEN json(o.jobs) END \
+     OR EXISTS (SELECT 1 FROM jobs WHERE operation = o.id \
+       AND (namespace, contract_id, account) IS NOT (o.namespace, o.contract_id, o.account)) \
+     OR (o.phase <> 'settled' AND EXISTS (SELECT 1 FROM jobs WHERE operation = o.id AND position = 0 AND live = 0)) \
      OR (o.phase = 'settled' AND EXISTS (SELECT 1 FROM jobs WHERE operation = o.id AND live = 1))";

@@ -225,6 +225,37 @@ fn d47_a_record_that_was_changed_is_named_and_never_stepped() {
 }
 
 #[test]
+fn d47_a_log_without_its_last_entry_is_named_and_never_stepped() {
+    for (tamper, why) in [
+        ("DELETE FROM entries WHERE operation = 1", "entry 1 is missing"),
+        ("UPDATE entries SET sha256 = 'x' WHERE operation = 1", "entry 1 is not the one that its record ends with"),
+    ] {
+        let (folder, store) = filled();
+        let raw = Connection::open(folder.path()).unwrap();
+        raw.pragma_update(None, "foreign_keys", "OFF").unwrap();
+        raw.execute_batch(&format!("DROP TRIGGER entries_delete; DROP TRIGGER entries_update; {tamper}")).unwrap();
+        let error = store.step("op-1", &mut plain_step).unwrap_err().to_string();
+        assert_eq!(error, format!("damaged: operation `op-1`, its log: {why}"));
+    }
+}
+
+#[test]
+fn d47_a_row_that_cannot_be_read_is_named_and_hides_no_other() {
+    let (folder, store) = filled();
+    let raw = folder.raw();
+    raw.pragma_update(None, "ignore_check_constraints", "ON").unwrap();
+    raw.execute_batch("UPDATE operations SET jobs = '[' WHERE operation_id = 'op-1'").unwrap();
+    let page = store.list(&Filter { limit: 9, ..Filter::default() }).unwrap();
+    assert_eq!(page.rows.iter().map(|line| &*line.row.operation_id).collect::<Vec<_>>(), ["op-2"]);
+    assert_eq!(page.damaged.iter().map(|row| &*row.operation_id).collect::<Vec<_>>(), ["op-1"]);
+    assert!(page.damaged[0].why.starts_with("column `jobs`: "), "{:?}", page.damaged);
+    let error = store.find_job(&fixture::key("job-1")).unwrap_err().to_string();
+    assert!(error.starts_with("damaged: operation `op-1`, column `jobs`: "), "{error}");
+    let told = store.check().unwrap();
+    assert_eq!(told, ["operation `op-1`: its jobs aren't held as its row says"]);
+}
+
+#[test]
 fn d48_a_contract_or_component_that_was_changed_is_named() {
     let (folder, store) = filled();
     folder
@@ -239,6 +270,8 @@ fn d48_a_contract_or_component_that_was_changed_is_named() {
     assert!(error.starts_with(&format!("damaged: contract `{digest}`: ")));
     let error = store.component(&fixture::component().digest).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }));
+    let told = store.check().unwrap();
+    assert_eq!(told.len(), 2, "{told:?}");
     let step = folder.open().step("op-1", &mut plain_step);
     assert!(matches!(step, Err(StoreError::Damaged { .. })));
 }
@@ -246,8 +279,14 @@ fn d48_a_contract_or_component_that_was_changed_is_named() {
 #[test]
 fn d4_jobs_that_stand_otherwise_than_their_row_are_named() {
     let (folder, store) = filled();
-    folder.raw().execute_batch("DELETE FROM jobs WHERE job = 'job-1'").unwrap();
-    assert_eq!(store.check().unwrap(), ["operation `op-1`: its jobs aren't held as its row says"]);
+    for tamper in [
+        "UPDATE jobs SET live = 0 WHERE job = 'job-1'",
+        "UPDATE jobs SET live = 1, account = 'another' WHERE job = 'job-1'",
+        "DELETE FROM jobs WHERE job = 'job-1'",
+    ] {
+        folder.raw().execute_batch(tamper).unwrap();
+        assert_eq!(store.check().unwrap(), ["operation `op-1`: its jobs aren't held as its row says"], "{tamper}");
+    }
 }
 
 #[test]

@@ -189,8 +189,26 @@ impl Writer<'_> {
                 why: format!("it has the digest `{found}`"),
             });
         }
+        self.check_tail(id, &row)?;
         let contract = self.contract(&row.contract_digest)?;
         Ok(Start { id, loaded: Loaded { row, record, contract, at: self.clock.now_ms(), mark } })
+    }
+
+    /// The log ends with the entry that the row names; one that was cut is not gone on with (D47).
+    fn check_tail(&self, id: i64, row: &Derived) -> Result<(), StoreError> {
+        let seq = int("revision", row.revision)?;
+        let found: Option<String> = first(self.conn, st::ENTRY_DIGEST, params![id, seq], |row| get(row, 0))?;
+        if found.as_ref() == Some(&row.head) {
+            return Ok(());
+        }
+        let why = match found {
+            None => "is missing",
+            Some(_) => "is not the one that its record ends with",
+        };
+        Err(StoreError::Damaged {
+            what: format!("operation `{}`, its log", row.operation_id),
+            why: format!("entry {seq} {why}"),
+        })
     }
 
     fn contract(&mut self, digest: &str) -> Result<Arc<str>, StoreError> {
