@@ -228,7 +228,7 @@ pub async fn run(cli: Cli) -> ExitCode {
         Command::Run(args) => run::run(&app, &args).await,
         Command::Verify(args) => audit::verify(&app, &args).await,
         Command::Replay(args) => audit::replay(&app, &args).await,
-        Command::Contract(args) => contract::contract(&app, args),
+        Command::Contract(args) => contract::contract(&app, args).await,
         Command::Component(args) => component(&app, &args),
         Command::Demo(args) => demo::demo(&app, &args).await,
     };

@@ -89,7 +89,7 @@ pub(crate) enum Command {
     Verify(AuditArgs),
     /// Replay decisions by the embedded component, or that of `--component`, and tell their story.
     Replay(AuditArgs),
-    /// Check, try, list and show contracts.
+    /// Begin, check, try, compare, list and show contracts.
     Contract(ContractArgs),
     /// What the decision component is; write it to a file.
     Component(ComponentArgs),
@@ -110,6 +110,15 @@ const DECIDE_EXAMPLES: &str = "Examples:
   sondeo decide 3f2a extend --time 10m --requests 2 --why 'one more look'
   sondeo decide 3f2a amend exports.v2.json --why 'paused is a waiting state'
   sondeo decide 3f2a close --why 'no longer needed'";
+
+const NEW_EXAMPLES: &str = "Example (without a terminal):
+  sondeo contract new --provider Acme --url 'https://api.acme.example/v1/exports/{export_id}' --state /status \\
+    --pending queued,running --succeeded done --failed error --result /download_url --source 'docs.acme.example/exports' \\
+    --effects none --effects-known 'docs: reading an export is free' --takes 5m";
+
+const TRY_EXAMPLES: &str = "Examples:
+  curl -i https://api.example.com/v1/jobs/1 | sondeo contract try jobs.json --answer - --job 1
+  sondeo contract try jobs.json --job 1 --credential env:KEY --against";
 
 #[derive(Debug, Args)]
 pub(crate) struct OpenArgs {
@@ -336,6 +345,9 @@ pub(crate) struct ContractArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ContractVerb {
+    /// Begin a contract: asks the few questions, or takes the answers by flags, and writes a file that passes `check`.
+    #[command(after_help = NEW_EXAMPLES)]
+    New(Box<super::contract::new::NewArgs>),
     /// Check contract files as wholes and run their samples.
     Check {
         /// Files, or names.
@@ -343,25 +355,10 @@ pub(crate) enum ContractVerb {
         contracts: Vec<String>,
     },
     /// What one answer would mean, and why.
-    Try {
-        /// A file, or a name.
-        contract: String,
-        /// The answer, as an HTTP response in a file (`curl -i` writes one); `-` reads standard input.
-        #[arg(long, value_name = "FILE")]
-        answer: PathBuf,
-        /// The job's id, where the contract has one id part.
-        #[arg(long)]
-        job: Option<String>,
-        /// An id part, where it has several.
-        #[arg(long = "part", value_name = "NAME=VALUE")]
-        parts: Vec<String>,
-        /// A fact that the contract declares.
-        #[arg(long = "ctx", value_name = "NAME=VALUE")]
-        ctx: Vec<String>,
-        /// Label of the provider account.
-        #[arg(long, default_value = "default")]
-        account: String,
-    },
+    #[command(after_help = TRY_EXAMPLES)]
+    Try(super::contract::attempt::TryArgs),
+    /// Which answers change meaning between two contracts, and which fields differ.
+    Diff(super::contract::diff::DiffArgs),
     /// List the contracts that come along, and what each needs.
     List,
     /// Print a contract; without a name, the names of those that come along.

@@ -31,6 +31,9 @@ pub(super) struct Applied {
     contested: Vec<crate::store::Contested>,
 }
 
+/// Who looks at an answer before it is reduced.
+type Seen<'a> = &'a mut (dyn FnMut(&types::Answer) + Send);
+
 /// A charge that has committed.
 struct Paid {
     transition: types::Transition,
@@ -47,6 +50,11 @@ impl Controller {
     /// # Errors
     /// What store, component or credential say. Nothing was sent unless its charge had committed (I14).
     pub async fn tick(&self, id: &str) -> Result<Tick, ControlError> {
+        self.look(id, &mut |_: &types::Answer| ()).await
+    }
+
+    /// [`Controller::tick`], which also hands over the answer as it came, before it is reduced to what the contract names.
+    pub(crate) async fn look(&self, id: &str, seen: Seen<'_>) -> Result<Tick, ControlError> {
         let stored = self.stored(id)?;
         let (component, operation) = self.view(&stored)?;
         if stored.mark.is_some() || matches!(stored.row.phase, Phase::Escalated | Phase::Settled) {
@@ -84,7 +92,7 @@ impl Controller {
                 marked: None,
             });
         };
-        let (transition, detail) = self.exchange(id, &component, paid, secret).await?;
+        let (transition, detail) = self.exchange(id, &component, paid, secret, seen).await?;
         sentences.extend(transition.sentence.clone());
         Ok(Tick { operation: transition.operation, action: Some(transition.action), sentences, detail, marked: None })
     }
@@ -172,6 +180,7 @@ impl Controller {
         component: &Component,
         paid: Paid,
         credential: Option<Credential>,
+        whole: Seen<'_>,
     ) -> Result<(types::Transition, Option<String>), ControlError> {
         let (attempt, fence) = (paid.attempt, paid.fence);
         let lease = Duration::from_millis(paid.transition.operation.lease_ms);
@@ -185,6 +194,7 @@ impl Controller {
                 (What::Unanswered(types::UnansweredEvent { attempt, fence, fault }), Vec::new(), Some(detail))
             }
             Exchange::Answer(answer) => {
+                whole(&answer);
                 let seen = component.observe(&paid.contract, Some(&paid.transition.record), &answer);
                 let seen = self.guarded(id, seen.map_err(ControlError::from))?;
                 let what = What::Answered(types::AnsweredEvent { attempt, fence, observation: seen.observation });
