@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::{Program, Setup};
+use common::{Done, Program, Setup};
 use serde_json::{Value, json};
 
 /// Answers to every question that has to be answered.
@@ -39,6 +39,13 @@ fn new(folder: &std::path::Path, out: &str, more: &[&str]) -> (Program, String) 
     args.extend(FLAGS);
     args.extend(more);
     (Program::new(&args), path)
+}
+
+/// `contract try CONTRACT --job JOB` and more.
+fn attempt(contract: &str, job: &str, more: &[&str]) -> Done {
+    let mut args = vec!["contract", "try", contract, "--job", job];
+    args.extend(more);
+    Program::new(&args).run()
 }
 
 fn contract(path: &str) -> Value {
@@ -136,7 +143,7 @@ fn answers_that_change_meaning_are_told_and_others_are_not() {
     assert_eq!((&same["same"], &same["answers"], &same["fields"]), (&json!(true), &json!([]), &json!([])), "{same}");
     assert!(same["answers_tried"].as_u64().unwrap() > 30, "{same}");
 
-    // Neither contract has a sample for this.
+    // Neither contract has a sample for these.
     let paused = difference(|contract| {
         contract["samples"].as_array_mut().unwrap().retain(|sample| sample["expect"] != "unknown");
         contract["decide"][1]["map"]["values"]["paused"] = json!("pending");
@@ -197,21 +204,21 @@ fn fields_that_differ_are_told_in_words_old_and_new() {
 fn one_real_request_is_made_counted_and_explained() {
     let setup = Setup::new();
     let plain = setup.contract("plain.json", |contract| contract["pace"]["first_delay"] = json!("30m"));
-    let tried = Program::new(&["contract", "try", &plain, "--job", "paused.running", "--against"]).run().code(0);
+    let tried = attempt(&plain, "paused.running", &["--against"]).code(0);
     for line in ["answered  200", "outcome   unknown", "state     \u{201c}paused\u{201d}", "requests  1 was made"] {
         assert!(tried.stdout.contains(line), "{line}: {tried}");
     }
     assert_eq!(setup.provider.count("paused.running"), 1);
 
     let origin = format!("http://127.0.0.1:{}", setup.provider.port);
-    let tried = Program::new(&["contract", "try", &plain, "--job", "ra503-7", "--against", &origin, "--json"]);
-    let tried = tried.run().code(0).json();
+    let tried = attempt(&plain, "ra503-7", &["--against", &origin, "--json"]);
+    let tried = tried.code(0).json();
     assert_eq!((&tried["outcome"], &tried["request"]["status"]), (&json!("unavailable"), &json!(503)), "{tried}");
     assert_eq!(tried["request"]["requests_charged"], 1);
     assert!(tried["not_before"].is_string(), "{tried}");
     assert_eq!(setup.provider.count("ra503-7"), 1);
 
-    let silent = Program::new(&["contract", "try", &plain, "--job", "drop", "--against"]).run().code(1);
+    let silent = attempt(&plain, "drop", &["--against"]).code(1);
     assert!(silent.stdout.contains("answered  nothing: "), "{silent}");
     assert!(silent.stdout.contains("requests  1 was made"), "{silent}");
     assert_eq!(setup.provider.count("drop"), 1);
@@ -223,8 +230,7 @@ fn d28_nothing_is_sent_to_another_address_or_without_its_credential() {
     let setup = Setup::new();
     let plain = setup.contract("plain.json", |_| {});
     for elsewhere in ["http://127.0.0.1:1", "https://api.example.com/v1/jobs/running"] {
-        let refused =
-            Program::new(&["contract", "try", &plain, "--job", "running", "--against", elsewhere]).run().code(2);
+        let refused = attempt(&plain, "running", &["--against", elsewhere]).code(2);
         assert!(refused.error().contains("nothing was sent"), "{refused}");
     }
     let given = setup.contract("given.json", |contract| {
@@ -235,12 +241,12 @@ fn d28_nothing_is_sent_to_another_address_or_without_its_credential() {
     Program::new(&elsewhere).run().code(2);
     let credential = json!({"header": "authorization", "prefix": "Bearer "});
     let keyed = setup.contract("keyed.json", |contract| contract["request"]["credential"] = credential);
-    let refused = Program::new(&["contract", "try", &keyed, "--job", "running", "--against"]).run().code(2);
+    let refused = attempt(&keyed, "running", &["--against"]).code(2);
     assert!(refused.error().contains("--credential"), "{refused}");
     assert_eq!(setup.provider.count("running"), 0);
 
     let address = format!("http://127.0.0.1:{}/v1/jobs/running", setup.provider.port);
-    let told = Program::new(&["contract", "try", &given, "--job", "running", "--against", &address]).run().code(0);
+    let told = attempt(&given, "running", &["--against", &address]).code(0);
     assert!(told.stdout.contains("outcome   pending"), "{told}");
     let keyed = ["contract", "try", &keyed, "--job", "running", "--credential", "env:SONDEO_TEST_KEY", "--against"];
     let told = Program::new(&keyed).env("SONDEO_TEST_KEY", "s3cret").run().code(0);
@@ -255,7 +261,7 @@ fn d28_nothing_is_sent_to_another_address_or_without_its_credential() {
 fn d41_the_command_is_the_approval_of_its_one_request() {
     let setup = Setup::new();
     let asks = setup.contract("asks.json", |contract| contract["approval"] = json!("per_request"));
-    let tried = Program::new(&["contract", "try", &asks, "--job", "running--asks", "--against"]).run().code(0);
+    let tried = attempt(&asks, "running--asks", &["--against"]).code(0);
     assert!(tried.stdout.contains("outcome   pending"), "{tried}");
     assert_eq!(setup.provider.count("running--asks"), 1);
 }

@@ -2,6 +2,7 @@
 
 mod ask;
 mod file;
+mod render;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -134,14 +135,19 @@ struct Answers {
     effects_known: String,
     /// Header and prefix.
     credential: Option<(String, String)>,
-    takes_s: u64,
-    first_s: u64,
-    max_s: u64,
-    deadline_s: u64,
-    requests: u64,
+    amounts: Amounts,
     failures: u32,
-    /// Whether deadline and requests were worked out here.
+    /// Whether deadline or requests were worked out here.
     worked_out: bool,
+}
+
+/// Times in seconds, and the number of looks that they come to.
+struct Amounts {
+    takes: u64,
+    first: u64,
+    max: u64,
+    deadline: u64,
+    requests: u64,
 }
 
 /// Writes a contract that passes `contract check`.
@@ -227,18 +233,7 @@ fn answers(args: NewArgs) -> Result<Answers, CliError> {
     });
     let given = |text: String| (text != ask::NONE).then_some(text);
     let worked_out = deadline == ask::WORKED_OUT || requests == ask::WORKED_OUT;
-    let takes_s = seconds("--takes", &takes)?;
-    let first_s = takes_s.div_ceil(FIRST_LOOK).max(1);
-    let max_s = (takes_s / 2).clamp(first_s, MAX_DELAY_S.max(first_s));
-    let deadline_s = match deadline.as_str() {
-        ask::WORKED_OUT => takes_s.saturating_mul(DEADLINE_FACTOR),
-        text => seconds("--deadline", text)?,
-    };
-    let requests = match requests.as_str() {
-        // A delay may be drawn at half its length.
-        ask::WORKED_OUT => (deadline_s.saturating_mul(2) / max_s).saturating_add(REQUESTS_MORE).min(REQUESTS_MAX),
-        text => text.parse().map_err(|_| CliError::Input(format!("--max-requests `{text}`: write a number")))?,
-    };
+    let amounts = amounts(&takes, &deadline, &requests)?;
     Ok(Answers {
         provider,
         id,
@@ -251,14 +246,27 @@ fn answers(args: NewArgs) -> Result<Answers, CliError> {
         effects,
         effects_known,
         credential,
-        takes_s,
-        first_s,
-        max_s,
-        deadline_s,
-        requests,
+        amounts,
         failures: args.max_failures,
         worked_out,
     })
+}
+
+/// Pace, deadline and budget, as given or as the usual time suggests.
+fn amounts(takes: &str, deadline: &str, requests: &str) -> Result<Amounts, CliError> {
+    let takes = seconds("--takes", takes)?;
+    let first = takes.div_ceil(FIRST_LOOK).max(1);
+    let max = (takes / 2).clamp(first, MAX_DELAY_S.max(first));
+    let deadline = match deadline {
+        ask::WORKED_OUT => takes.saturating_mul(DEADLINE_FACTOR),
+        text => seconds("--deadline", text)?,
+    };
+    let requests = match requests {
+        // A delay may be drawn at half its length.
+        ask::WORKED_OUT => (deadline.saturating_mul(2) / max).saturating_add(REQUESTS_MORE).min(REQUESTS_MAX),
+        text => text.parse().map_err(|_| CliError::Input(format!("--max-requests `{text}`: write a number")))?,
+    };
+    Ok(Amounts { takes, first, max, deadline, requests })
 }
 
 /// A duration in whole seconds, at least one.

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::place;
 use super::Answers;
+use super::render::render;
 
 /// What stands for a result in a sample.
 const RESULT: &str = "result-1";
@@ -21,20 +22,18 @@ pub(super) fn parts(url: &str) -> Vec<String> {
     found
 }
 
-/// The contract's text: top-level fields in the order of the manual, samples one on a line.
+/// The contract's text: top-level fields in the order of the manual.
 ///
 /// # Errors
 /// A sentence where the address can't be one.
 pub(super) fn text(answers: &Answers) -> Result<String, String> {
-    let fields = fields(answers)?;
-    let mut lines: Vec<String> = Vec::new();
-    for (name, value) in fields {
-        let pretty = serde_json::to_string_pretty(&value).map_err(|error| error.to_string())?;
-        lines.push(format!("  \"{name}\": {}", pretty.replace('\n', "\n  ")));
-    }
-    let samples: Vec<String> = samples(answers).iter().map(|sample| format!("    {sample}")).collect();
-    lines.push(format!("  \"samples\": [\n{}\n  ]", samples.join(",\n")));
-    Ok(format!("{{\n{}\n}}\n", lines.join(",\n")))
+    let mut fields = fields(answers)?;
+    fields.push(("samples", Value::Array(samples(answers))));
+    let lines = fields.iter().map(|(name, value)| {
+        let head = format!("  \"{name}\": ");
+        format!("{head}{}", render(value, 2, head.len()))
+    });
+    Ok(format!("{{\n{}\n}}\n", lines.collect::<Vec<_>>().join(",\n")))
 }
 
 fn fields(answers: &Answers) -> Result<Vec<(&'static str, Value)>, String> {
@@ -44,7 +43,7 @@ fn fields(answers: &Answers) -> Result<Vec<(&'static str, Value)>, String> {
         ("id", json!(answers.id)),
         ("provider", json!(answers.provider)),
         ("sources", json!([source, "begun by `sondeo contract new`: cite the page itself in every `source` below"])),
-        ("typical_duration", json!(span(answers.takes_s))),
+        ("typical_duration", json!(span(answers.amounts.takes))),
         ("request", request(answers)),
         ("effects", json!({"kind": answers.effects, "known": answers.effects_known})),
     ];
@@ -65,7 +64,10 @@ fn fields(answers: &Answers) -> Result<Vec<(&'static str, Value)>, String> {
     }
     match &answers.result {
         Some(result) => {
-            let why = format!("{source}: the result; success without it contradicts itself, and asks a person");
+            let why = format!(
+                "{source}: the result; success without it contradicts itself and asks a person. Where it is an address that \
+                 lets anybody in, add `\"secret\": true` to it in `result`"
+            );
             fields.push(("success", json!({"require": [{"at": result}], "source": why})));
             fields.push(("result", json!({"result": {"at": result}})));
         }
@@ -74,7 +76,7 @@ fn fields(answers: &Answers) -> Result<Vec<(&'static str, Value)>, String> {
             fields.push(("success", json!({"no_result": true, "source": why})));
         }
     }
-    let pace = json!({"first_delay": span(answers.first_s), "base": span(answers.first_s), "max": span(answers.max_s)});
+    let pace = json!({"first_delay": span(answers.amounts.first), "base": span(answers.amounts.first), "max": span(answers.amounts.max)});
     fields.push(("pace", pace));
     fields.push(("limits", limits(answers)));
     Ok(fields)
@@ -111,17 +113,17 @@ fn limits(answers: &Answers) -> Value {
     let how = if answers.worked_out { "worked out from" } else { "given beside" };
     let why = format!(
         "{how} a usual time of {}: a look every {} at the longest, until {} have passed; change them to what the result is worth",
-        span(answers.takes_s),
-        span(answers.max_s),
-        span(answers.deadline_s)
+        span(answers.amounts.takes),
+        span(answers.amounts.max),
+        span(answers.amounts.deadline)
     );
     json!({
-        "deadline": span(answers.deadline_s),
-        "max_status_requests": answers.requests,
+        "deadline": span(answers.amounts.deadline),
+        "max_status_requests": answers.amounts.requests,
         "max_transport_failures": answers.failures,
         "max_throttles": answers.failures,
         "why": why,
-        "extension": {"time": span(answers.takes_s), "requests": answers.requests.div_ceil(4), "failures": 2, "throttles": 2},
+        "extension": {"time": span(answers.amounts.takes), "requests": answers.amounts.requests.div_ceil(4), "failures": 2, "throttles": 2},
         "max_extensions": 1,
     })
 }
