@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-pub(crate) use program::{Done, Program};
+pub(crate) use program::Program;
 pub(crate) use provider::Provider;
 pub(crate) use setup::Setup;
 

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::args::{IdArgs, ListArgs, ShowArgs};
 use super::{App, CliError, code, input, output, watch};
+use crate::component::Component;
 use crate::component::types::{self, Event, What};
 use crate::controller::{Controller, fault_kind};
 use crate::store::{Derived, Filter, Phase, Stored, Unlisted};
@@ -195,20 +196,25 @@ fn noticed(controller: &Controller, stored: &Stored) -> Result<(String, String, 
     let record = match &stored.mark {
         None => stored.record.clone(),
         Some(mark) => {
-            let component = judge(controller, stored)?;
             let event = Event { at, what: What::Faulted(fault_kind(&mark.kind)) };
-            // The pinned component may not even do this; then the embedded one tells, and changes nothing.
-            component
-                .step(&contract, &stored.record, &event)
-                .or_else(|_| controller.component().step(&contract, &stored.record, &event))?
-                .record
+            // The pinned component may not even do this; then the program's own tells, and changes nothing.
+            let told = judge(controller, stored)?.step(&contract, &stored.record, &event);
+            match told {
+                Ok(told) => told.record,
+                Err(_) => own()?.step(&contract, &stored.record, &event)?.record,
+            }
         }
     };
     Ok((contract, record, at))
 }
 
-fn judge(controller: &Controller, stored: &Stored) -> Result<crate::component::Component, CliError> {
+fn judge(controller: &Controller, stored: &Stored) -> Result<Component, CliError> {
     Ok(controller.pinned(&stored.row.component_digest)?)
+}
+
+/// The component that this program carries, whatever `--component` says.
+fn own() -> Result<Component, CliError> {
+    Component::embedded().map_err(|error| CliError::Load { file: "embedded component".to_owned(), error })
 }
 
 /// The notice as a JSON value, each option marked whether a verb carries it out.
