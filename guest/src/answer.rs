@@ -9,9 +9,10 @@ use crate::{
     delay::{self, Class},
     guidance::{self, Guidance},
     limits, machine,
-    observation::{self, Named, Observation, Seen},
+    observation::{self, Observation, Seen},
     provider_text,
-    record::{Address, Record},
+    record::Record,
+    request,
     step::{Next, Step},
 };
 
@@ -54,6 +55,9 @@ pub(crate) fn answered(s: &mut Step<'_>, attempt: u32, observation: &Observation
     }
     let guidance = read_guidance(s, observation);
     let judgement = judge(s, observation);
+    if judgement.judged != Judged::Stop(Reason::IdentityMismatch) {
+        remember(s, &guidance);
+    }
     let led = apply(s, observation, &judgement);
     let (steps, budget) = match judgement.judged {
         Judged::Is(Outcome::Throttled) if guidance.at.is_none() => (s.stage().pace.throttle_steps, Budget::Throttle),
@@ -90,6 +94,7 @@ fn incomplete(s: &mut Step<'_>, observation: &Observation, fault: TransportFault
         429 | 503 => read_guidance(s, observation),
         _ => Guidance::default(),
     };
+    remember(s, &guidance);
     let led = faulted(s, fault);
     if observation.status == 429 {
         s.facts.outcome = Some(Outcome::Throttled);
@@ -106,6 +111,13 @@ fn read_guidance(s: &mut Step<'_>, observation: &Observation) -> Guidance {
         s.retry_after = Some(provider_text::clean(text, 40));
     }
     guidance
+}
+
+/// A provider's minimum holds whatever this answer leads to: a grant after an end doesn't undercut it (D38, D50).
+fn remember(s: &mut Step<'_>, guidance: &Guidance) {
+    if let Some((at, _)) = guidance.at {
+        s.r.provider_not_before = Some(at);
+    }
 }
 
 fn judge(s: &mut Step<'_>, observation: &Observation) -> Judgement {
@@ -126,14 +138,13 @@ fn judge(s: &mut Step<'_>, observation: &Observation) -> Judgement {
 fn apply(s: &mut Step<'_>, observation: &Observation, judgement: &Judgement) -> Led {
     let outcome = match judgement.judged {
         Judged::Is(outcome) => outcome,
-        Judged::NotModified => match s.r.last_outcome {
-            Some(Outcome::Pending) => return not_modified(s),
-            _ => return Led::Stop(Reason::IntegrationFailure),
-        },
+        Judged::NotModified => return not_modified(s),
         Judged::Stop(reason) => {
             if reason == Reason::ContradictoryResponse {
                 s.r.results.clone_from(&judgement.results);
                 s.r.actions.clone_from(&judgement.actions);
+                // What a 304 would repeat is no longer what is known.
+                s.r.etag = None;
             }
             return Led::Stop(reason);
         }
@@ -158,10 +169,17 @@ fn apply(s: &mut Step<'_>, observation: &Observation, judgement: &Judgement) -> 
     match outcome {
         Outcome::Pending => pending(s, observation),
         Outcome::Follow => follow(s, observation),
+        outcome => ended(s, outcome),
+    }
+}
+
+/// What an outcome of the job that is no wait leads to.
+fn ended(s: &Step<'_>, outcome: Outcome) -> Led {
+    match outcome {
         Outcome::Succeeded => Led::Settle(Settlement {
             ending: Ending::Succeeded,
-            results: judgement.results.clone(),
-            actions: judgement.actions.clone(),
+            results: s.r.results.clone(),
+            actions: s.r.actions.clone(),
         }),
         Outcome::Partial => Led::Stop(Reason::PartialResult),
         Outcome::Failed => Led::Stop(Reason::JobFailed),
@@ -185,13 +203,12 @@ fn seen(s: &mut Step<'_>, observation: &Observation, judgement: &Judgement, outc
     if let Some(progress) = &observation.progress {
         s.r.progress = Some(clean(progress));
     }
-    if let Some(etag) = &observation.etag {
-        s.r.etag = Some(etag.clone());
-    }
+    // INVARIANT (tag-and-outcome): the tag is of the answer that gave the last outcome, which a 304 to it repeats (D29).
+    s.r.etag = observation.etag.clone().filter(|tag| tag.len() <= limits::VALUE_BYTES_MAX);
     for (place, value) in &judgement.pins {
         s.r.incarnation.insert(place.clone(), value.clone());
     }
-    if !judgement.results.is_empty() {
+    if !judgement.results.is_empty() || matches!(outcome, Outcome::Succeeded | Outcome::Partial) {
         s.r.results.clone_from(&judgement.results);
         s.r.actions.clone_from(&judgement.actions);
     }
@@ -205,12 +222,19 @@ fn past_expiry(s: &Step<'_>) -> bool {
 
 /// D29: a 304 to our own `ETag` repeats the last outcome.
 fn not_modified(s: &mut Step<'_>) -> Led {
-    s.facts.outcome = Some(Outcome::Pending);
-    s.r.last_seen_at = Some(s.at);
-    if past_expiry(s) {
+    let Some(outcome) = s.r.last_outcome else {
+        return Led::Stop(Reason::IntegrationFailure);
+    };
+    s.facts.outcome = Some(outcome);
+    if outcome == Outcome::Pending && past_expiry(s) {
+        s.facts.notes.push("pending after the job's own expiry".into());
         return Led::Stop(Reason::ContradictoryResponse);
     }
-    Led::Wait(Class::Pending)
+    s.r.last_seen_at = Some(s.at);
+    match outcome {
+        Outcome::Pending => Led::Wait(Class::Pending),
+        outcome => ended(s, outcome),
+    }
 }
 
 /// D27.
@@ -230,7 +254,7 @@ fn not_found(s: &mut Step<'_>) -> Led {
 /// A pending answer may name the next address, where the contract lets it change (D28).
 fn pending(s: &mut Step<'_>, observation: &Observation) -> Led {
     if s.stage().url_policy == UrlPolicy::MayChange && observation.address.is_some() {
-        return match take_address(s, observation) {
+        return match take_address(s, s.stage(), observation) {
             Ok(()) => Led::Wait(Class::Pending),
             Err(reason) => Led::Stop(reason),
         };
@@ -238,24 +262,27 @@ fn pending(s: &mut Step<'_>, observation: &Observation) -> Led {
     Led::Wait(Class::Pending)
 }
 
-fn take_address(s: &mut Step<'_>, observation: &Observation) -> Result<(), Reason> {
-    match &observation.address {
-        Some(Named::Address { secret: true, .. }) if !s.r.sealing => {
+/// Takes the address that the answer names, under the contract in force there.
+fn take_address(s: &mut Step<'_>, there: &Contract, observation: &Observation) -> Result<(), Reason> {
+    let named = match &observation.address {
+        Some(named) => request::named(there, named).map_err(|why| format!("the status address was not used: {why}")),
+        None => Err("the answer names no status address where the contract says it does".into()),
+    };
+    match named {
+        Ok(address) if address.secret && !s.r.sealing => {
             s.facts.notes.push("the status address is secret and there is no key to keep it".into());
             Err(Reason::IntegrationFailure)
         }
-        Some(Named::Address { url, sha256, secret }) => {
-            s.r.address = Some(Address { url: url.clone(), sha256: sha256.clone(), secret: *secret, template: false });
+        Ok(address) => {
             // An entity tag belongs to the address that it came from.
-            s.r.etag = None;
+            if s.r.address.as_ref().is_none_or(|asked| asked.sha256 != address.sha256) {
+                s.r.etag = None;
+            }
+            s.r.address = Some(address);
             Ok(())
         }
-        Some(Named::Refused { why }) => {
-            s.facts.notes.push(format!("the status address was not used: {}", provider_text::clean(why, 128)));
-            Err(Reason::IntegrationFailure)
-        }
-        None => {
-            s.facts.notes.push("the answer names no status address where the contract says it does".into());
+        Err(why) => {
+            s.facts.notes.push(why);
             Err(Reason::IntegrationFailure)
         }
     }
@@ -273,7 +300,7 @@ fn follow(s: &mut Step<'_>, observation: &Observation) -> Led {
     }
     let next = spec.contract.as_deref().unwrap_or(contract);
     let taken = match &spec.target {
-        FollowTarget::Address(_) => take_address(s, observation).map(|()| address_id(&s.r)),
+        FollowTarget::Address(_) => take_address(s, next, observation).map(|()| address_id(&s.r)),
         FollowTarget::Parts(places) => take_parts(s, next, places, observation),
     };
     let id = match taken {
@@ -286,6 +313,8 @@ fn follow(s: &mut Step<'_>, observation: &Observation) -> Led {
     }
     s.r.incarnation.clear();
     s.r.etag = None;
+    // D5: what the requests there do is that stage's to say.
+    s.r.approval_per_request |= next.asks_for_each();
     if id != s.r.provider_job_id && !s.r.followed.contains(&id) {
         s.r.followed.push(id);
     }
@@ -305,7 +334,7 @@ fn take_parts(
     let mut job = s.r.job.clone();
     for (name, place) in places {
         match observation.at(place) {
-            Some(Seen::Text(text) | Seen::Number(text)) if crate::url::encode_segment(text).is_ok() => {
+            Some(Seen::Text(text) | Seen::Number(text)) if crate::open::unusable_part(text).is_none() => {
                 job.insert(name.clone(), text.clone());
             }
             _ => {
@@ -315,7 +344,7 @@ fn take_parts(
         }
     }
     job.retain(|name, _| next.request.id_parts.contains(name));
-    let address = crate::request::address_from_template(next, &job, &s.r.ctx).map_err(|why| {
+    let address = request::address_from_template(next, &job, &s.r.ctx).map_err(|why| {
         s.facts.notes.push(format!("the address to follow can't be built: {why}"));
         Reason::IntegrationFailure
     })?;

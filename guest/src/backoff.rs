@@ -40,6 +40,12 @@ pub fn raw(pace: &Pace, n: u32) -> u64 {
     value
 }
 
+/// What [`raw`] is after one attempt more, from what it is now.
+pub(crate) fn grown(pace: &Pace, raw: u64) -> u64 {
+    let growth = Ratio { num: pace.factor.num.saturating_sub(pace.factor.den), den: pace.factor.den };
+    raw.saturating_add(scale(growth, raw, Round::Down)).min(pace.max)
+}
+
 /// The least that [`jitter`] makes of `raw`: `raw` times the floor, rounded up to milliseconds, and no more than `raw`.
 pub fn low(pace: &Pace, raw: u64) -> u64 {
     scale(pace.floor, raw, Round::Up).min(raw)

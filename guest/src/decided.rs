@@ -111,29 +111,44 @@ pub(crate) fn apply(s: &mut Step<'_>, decision: &Decision) -> Result<Next, Refus
     }
     check_offered(s, decision)?;
     check_person(s, decision)?;
-    if s.r.decisions.len() >= limits::DECISIONS_MAX {
-        return refuse(RefusalKind::OverCeiling, "the operation has as many decisions as a record holds: close it");
-    }
     if let Some(id) = &decision.proposal {
+        if !s.r.proposals.iter().any(|proposal| proposal.id == *id) {
+            return refuse(RefusalKind::InvalidEvent, "there is no such open proposal");
+        }
         s.r.proposals.retain(|proposal| proposal.id != *id);
     }
     let next = act(s, decision)?;
     let revision = s.revision_after();
     s.r.authority_revision = revision;
+    // The oldest is forgotten, and never made again: the revision that it was made on has passed.
+    if s.r.decisions.len() >= limits::DECISIONS_MAX {
+        s.r.decisions.remove(0);
+    }
     s.r.decisions.push(Decided { id: decision.id.clone(), sha256: fingerprint(decision), revision });
     Ok(next)
 }
 
 fn check_words(decision: &Decision) -> Result<(), Refusal> {
-    for (name, text, max) in [
-        ("id", &decision.id, limits::NAME_BYTES_MAX),
-        ("by", &decision.by, limits::NAME_BYTES_MAX),
-        ("role", &decision.role, limits::NAME_BYTES_MAX),
-        ("why", &decision.why, limits::WHY_BYTES_MAX),
-    ] {
-        if text.trim().is_empty() || text.len() > max {
-            return refuse(RefusalKind::InvalidEvent, format!("a decision needs `{name}`, 1 to {max} bytes (D38)"));
-        }
+    let names = [("id", &decision.id), ("by", &decision.by), ("role", &decision.role)];
+    if let Some((name, _)) = names.iter().find(|(_, text)| !open::is_name(text)) {
+        return refuse(
+            RefusalKind::InvalidEvent,
+            format!(
+                "a decision needs `{name}`, 1 to {} bytes without control characters (D38)",
+                limits::NAME_BYTES_MAX
+            ),
+        );
+    }
+    let done = match &decision.what {
+        DecisionWhat::Extend { done, .. } => done.as_ref(),
+        _ => None,
+    };
+    let texts = [("why", Some(&decision.why)), ("done", done)];
+    if let Some((name, _)) = texts.iter().find(|(_, text)| text.is_some_and(|text| !open::is_words(text))) {
+        return refuse(
+            RefusalKind::InvalidEvent,
+            format!("`{name}` is words of at most {} bytes, without terminal codes (D38)", limits::WHY_BYTES_MAX),
+        );
     }
     Ok(())
 }
@@ -160,9 +175,10 @@ fn check_person(s: &Step<'_>, decision: &Decision) -> Result<(), Refusal> {
     if s.r.opened_by != "cli" && decision.by == s.r.opened_by {
         return refuse(RefusalKind::NotAllowed, "whoever opened the operation can't decide about it (D40)");
     }
-    let own = s.r.proposals.iter().any(|p| Some(&p.id) == decision.proposal.as_ref() && p.by == decision.by);
-    if own {
-        return refuse(RefusalKind::NotAllowed, "whoever proposed can't grant the proposal (D40)");
+    // Without a daemon all names are the operating system's user (D40); even there nobody grants what they asked for.
+    let named = |id: &String| Some(id) == decision.proposal.as_ref();
+    if s.r.proposals.iter().any(|p| p.by == decision.by && (s.r.opened_by != "cli" || named(&p.id))) {
+        return refuse(RefusalKind::NotAllowed, "whoever asks for a decision can't make it (D40)");
     }
     Ok(())
 }
@@ -170,9 +186,7 @@ fn check_person(s: &Step<'_>, decision: &Decision) -> Result<(), Refusal> {
 fn act(s: &mut Step<'_>, decision: &Decision) -> Result<Next, Refusal> {
     match &decision.what {
         DecisionWhat::Extend { extension, done } => {
-            if matches!(s.r.phase, Phase::Escalated { reason: Reason::NeedsAction })
-                && done.as_ref().is_none_or(|d| d.trim().is_empty())
-            {
+            if matches!(s.r.phase, Phase::Escalated { reason: Reason::NeedsAction }) && done.is_none() {
                 return refuse(RefusalKind::InvalidEvent, "`extend` after `needs_action` states what was done (D33)");
             }
             extend(s, extension)?;
@@ -201,7 +215,7 @@ fn act(s: &mut Step<'_>, decision: &Decision) -> Result<Next, Refusal> {
                     extend(s, extension)?;
                     go_on(s)
                 }
-                None => Ok(stay(s, "the cancellation is recorded")),
+                None => Ok(machine::unless_over(s, stay(s, "the cancellation is recorded"))),
             }
         }
         DecisionWhat::Adopt { job, address, extension } => adopt(s, job, address.as_deref(), extension.as_ref()),
@@ -223,7 +237,7 @@ fn act(s: &mut Step<'_>, decision: &Decision) -> Result<Next, Refusal> {
             if s.r.proposals.len() == before {
                 return refuse(RefusalKind::InvalidEvent, "there is no such open proposal");
             }
-            Ok(stay(s, "the proposal is declined"))
+            Ok(machine::unless_over(s, stay(s, "the proposal is declined")))
         }
     }
 }

@@ -41,34 +41,59 @@ pub(crate) fn local(step: &Step<'_>, raw: u64) -> u64 {
     capped.max(pace.min_delay)
 }
 
-/// Plans the next poll after an answer, a fault or a lost request, from that instant.
-pub(crate) fn plan(step: &mut Step<'_>, from: Instant, class: Class, guidance: &Guidance) -> Next {
+/// What backoff and guidance make together, before pacing, push and clip.
+pub(crate) struct Planned {
+    pub(crate) time: Instant,
+    source: DelaySource,
+    /// The provider set it.
+    pub(crate) by_provider: bool,
+    /// What the provider asked for lies at the end of the wait, or later (D25).
+    past_the_end: bool,
+}
+
+impl Planned {
+    /// The wait; or its end, where the contract wants to be told of guidance that lies past it.
+    pub(crate) fn wait(self, step: &mut Step<'_>, from: Instant) -> Next {
+        if self.past_the_end && step.stage().pace.on_hint_past_deadline_escalate {
+            return step.escalate(Reason::ProviderWaitExceedsDeadline);
+        }
+        wait(step, from, self.time, self.source)
+    }
+}
+
+/// D24: guidance replaces the local delay, or is a minimum; an expected completion only ever adds.
+pub(crate) fn guided(
+    step: &Step<'_>,
+    from: Instant,
+    local: (Instant, DelaySource),
+    class: Class,
+    guidance: &Guidance,
+) -> Planned {
     let pace = &step.stage().pace;
-    let backoff_at = from.plus(local(step, backoff::raw(pace, step.r.backoff_n)));
     let (mut time, mut source) = match (guidance.at, class) {
-        (None, _) => (backoff_at, DelaySource::LocalBackoff),
+        (None, _) => local,
         (Some((at, source)), Class::Pending) => (at.max(from.plus(pace.min_delay)), source),
         (Some((at, source)), Class::Refusal) => {
-            let (later, source) = if at >= backoff_at { (at, source) } else { (backoff_at, DelaySource::LocalBackoff) };
+            let (later, source) = if at >= local.0 { (at, source) } else { local };
             (later.plus(spread(step, at.since(from))), source)
         }
     };
+    let mut asked = guidance.at.map(|(at, _)| at);
     if let Some(eta) = guidance.eta {
-        let soonest = match pace.max_interval {
-            Some(max) => eta.min(from.plus(max)),
-            None => eta,
-        };
+        let soonest = pace.max_interval.map_or(eta, |max| eta.min(from.plus(max)));
+        asked = asked.max(Some(soonest));
         if soonest > time {
             (time, source) = (soonest, DelaySource::ProviderPollHint);
         }
     }
-    if let Some((at, _)) = guidance.at {
-        step.r.provider_not_before = Some(at);
-        if pace.on_hint_past_deadline_escalate && at >= step.r.stop_at() {
-            return step.escalate(Reason::ProviderWaitExceedsDeadline);
-        }
-    }
-    wait(step, from, time, source)
+    let by_provider = matches!(source, DelaySource::ProviderRetryAfter | DelaySource::ProviderPollHint);
+    Planned { time, source, by_provider, past_the_end: asked.is_some_and(|at| at >= step.r.stop_at()) }
+}
+
+/// Plans the next poll after an answer, a fault or a lost request, from that instant.
+pub(crate) fn plan(step: &mut Step<'_>, from: Instant, class: Class, guidance: &Guidance) -> Next {
+    let backoff_at = from.plus(local(step, backoff::raw(&step.stage().pace, step.r.backoff_n)));
+    guided(step, from, (backoff_at, DelaySource::LocalBackoff), class, guidance).wait(step, from)
 }
 
 fn spread(step: &Step<'_>, guidance_ms: u64) -> u64 {
@@ -113,7 +138,7 @@ pub(crate) fn set(step: &mut Step<'_>, from: Instant, time: Instant, source: Del
 /// The earliest time that a push may set, if that is sooner than `planned` (D45).
 pub(crate) fn pushed_time(step: &Step<'_>, planned: Instant) -> Option<Instant> {
     let half = step.r.planned_ms.div_ceil(2);
-    let mut earliest = step.at.max(step.r.planned_at.plus(half));
+    let mut earliest = step.at.max(step.r.planned_at.plus(half.max(step.stage().pace.min_delay)));
     for floor in [step.r.provider_not_before, step.r.paced_until].into_iter().flatten() {
         earliest = earliest.max(floor);
     }

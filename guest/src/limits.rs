@@ -50,6 +50,18 @@ pub const STAGES_MAX: usize = 4;
 const _: () = assert!(VALUE_BYTES_MAX < RECORD_BYTES_MAX);
 const _: () = assert!(BODY_BYTES_MAX < 16 * 1024 * 1024 / 4);
 const _: () = assert!(INSTANT_MAX < FENCE_MAX);
+/// Bytes of a record that an opening makes: the rest is for what happens to it.
+pub const RECORD_OPENED_BYTES_MAX: usize = RECORD_BYTES_MAX / 8 * 3;
+/// Bytes of a record that a proposal may bring it to; the rest is for decisions, answers and ends.
+pub const RECORD_PROPOSED_BYTES_MAX: usize = RECORD_BYTES_MAX / 8 * 5;
+/// Notes, and pieces of rejected guidance, that one entry holds.
+pub const NOTES_MAX: usize = 16;
+/// Bytes of one note.
+pub const NOTE_BYTES_MAX: usize = 512;
+/// Different notes since something last happened that are not repeated.
+pub const NOTES_REMEMBERED: usize = 4;
+/// Bytes of an entry's sentence (D49).
+pub const SENTENCE_BYTES_MAX: usize = 2048;
 /// Open proposals that a record holds (D39).
 pub const PROPOSALS_MAX: usize = 8;
 /// Bytes of an observation; of an answer with more the body is too large to be judged (D14).

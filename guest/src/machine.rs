@@ -36,7 +36,7 @@ pub fn step(contract: &str, record: &str, event: &Event) -> Result<Transition, R
     let contract = &read.contract;
     let event = decided::without_secrets(contract, event);
     let at = event.at.max(parsed.last_at);
-    let mut step = Step { contract, r: parsed, at, facts: Facts::default(), retry_after: None };
+    let mut step = Step { contract, r: parsed, at, facts: Facts::default(), retry_after: None, lost: false };
     if event.at < at {
         step.facts.notes.push("clock_regressed".into());
     }
@@ -59,8 +59,12 @@ fn transition(s: &mut Step<'_>, what: &What) -> Result<Next, Refusal> {
 
         (_, W::Decided { decision }) => decided::apply(s, decision),
         (_, W::Proposed { proposal }) => decided::propose(s, proposal),
-        (phase, W::ComponentChanged { component, .. }) => component_changed(s, &phase, component),
+        (phase, W::ComponentChanged { component, by }) => component_changed(s, &phase, component, by),
 
+        // D33: its entry is what takes the host's mark away; the reason stays.
+        (P::Escalated { .. }, W::Faulted { .. }) => {
+            Ok(Next::Save(Action::Rest { until: None, why: "the failure is in the log; a decision is awaited".into() }))
+        }
         (P::Escalated { .. }, _) => Ok(rest(None, "ended; a decision is awaited")),
         (_, W::Faulted { .. }) => Ok(s.escalate(Reason::PolicyFault)),
 
@@ -80,11 +84,18 @@ fn transition(s: &mut Step<'_>, what: &What) -> Result<Next, Refusal> {
             Ok(answer::unanswered(s, attempt, *fault))
         }
         (_, W::Answered { attempt, fence, .. } | W::Unanswered { attempt, fence, .. }) => {
-            Ok(overtaken(s, *attempt, *fence))
+            let note = overtaken(s, *attempt, *fence);
+            Ok(unless_over(s, note))
         }
 
-        (phase, W::Paced { until }) => Ok(paced(s, &phase, *until)),
-        (phase, W::Pushed { push }) => Ok(pushed(s, &phase, push)),
+        (phase, W::Paced { until }) => {
+            let next = paced(s, &phase, *until);
+            Ok(as_woken(s, next))
+        }
+        (phase, W::Pushed { push }) => {
+            let next = pushed(s, &phase, push);
+            Ok(as_woken(s, next))
+        }
     }
 }
 
@@ -119,6 +130,31 @@ pub(crate) fn out_of_time(r: &Record, at: Instant) -> Option<Reason> {
         Some(Reason::UsefulnessExpired)
     } else {
         Some(Reason::DeadlineExceeded)
+    }
+}
+
+/// D17: every event looks at the deadline of a wait that goes on. What the event itself has changed stays.
+pub(crate) fn unless_over(s: &mut Step<'_>, next: Next) -> Next {
+    if !matches!(s.r.phase, Phase::Waiting { .. } | Phase::Asking { .. }) {
+        return next;
+    }
+    match out_of_time(&s.r, s.at) {
+        Some(reason) => {
+            s.facts.notes.extend(next.note());
+            s.escalate(reason)
+        }
+        None => next,
+    }
+}
+
+/// "Then as `woke`": the deadline, and a request that was lost meanwhile.
+fn as_woken(s: &mut Step<'_>, next: Next) -> Next {
+    match s.r.phase {
+        Phase::Polling { lease_expires_at, .. } if s.at >= lease_expires_at => {
+            s.facts.notes.extend(next.note());
+            in_flight(s)
+        }
+        _ => unless_over(s, next),
     }
 }
 
@@ -172,6 +208,12 @@ fn leased(
     if expires_at <= s.at {
         return Err(Refusal::new(RefusalKind::InvalidEvent, "the lease is over before it began"));
     }
+    if expires_at.since(s.at) > s.r.lease_ms {
+        return Err(Refusal::new(
+            RefusalKind::InvalidEvent,
+            format!("a lease of this operation lasts {} ms at most, as it was opened with (D1)", s.r.lease_ms),
+        ));
+    }
     // INVARIANT (paid-first): the charge is in the record that is saved before the request leaves (D19).
     s.r.status_requests_used = attempt;
     s.r.fence = fence;
@@ -190,6 +232,7 @@ fn in_flight(s: &mut Step<'_>) -> Next {
     if s.at < lease_expires_at {
         return rest(Some(lease_expires_at), "a request is in flight");
     }
+    s.lost = true;
     s.r.backoff_n = s.r.backoff_n.saturating_add(1);
     s.r.last_exchange = Some(crate::api::Exchange {
         attempt,
@@ -227,17 +270,14 @@ fn paced(s: &mut Step<'_>, phase: &Phase, until: Instant) -> Next {
     if until <= s.at || s.r.paced_until.is_some_and(|now| until <= now) {
         return rest(s.r.next_at(), "paced already");
     }
+    // Remembered even where no plan moves now: a push, a decision or an approval may yet ask for an earlier one.
+    s.r.paced_until = Some(until);
     match phase {
         Phase::Waiting { next_poll_at, .. } if until > *next_poll_at => {
-            s.r.paced_until = Some(until);
             s.r.planned_ms = until.since(s.r.planned_at);
             delay::set(s, s.at, until, crate::api::DelaySource::AccountPacing)
         }
-        Phase::Polling { .. } => {
-            s.r.paced_until = Some(until);
-            Next::Save(Action::Rest { until: s.r.next_at(), why: "pacing is remembered for after this request".into() })
-        }
-        _ => rest(s.r.next_at(), "no request is planned before"),
+        _ => Next::Save(Action::Rest { until: s.r.next_at(), why: "pacing is remembered".into() }),
     }
 }
 
@@ -273,7 +313,10 @@ fn pushed(s: &mut Step<'_>, phase: &Phase, push: &Push) -> Next {
 }
 
 /// D48: the operation goes on with another component; limits untouched.
-fn component_changed(s: &mut Step<'_>, phase: &Phase, component: &str) -> Result<Next, Refusal> {
+fn component_changed(s: &mut Step<'_>, phase: &Phase, component: &str, by: &str) -> Result<Next, Refusal> {
+    if !crate::open::is_name(by) {
+        return Err(Refusal::new(RefusalKind::InvalidEvent, "a change of component names who made it"));
+    }
     if !crate::open::is_digest(component) {
         return Err(Refusal::new(
             RefusalKind::InvalidEvent,
@@ -296,5 +339,9 @@ fn component_changed(s: &mut Step<'_>, phase: &Phase, component: &str) -> Result
     })
 }
 
+#[cfg(test)]
+mod clauses;
+#[cfg(test)]
+mod exhaustive;
 #[cfg(test)]
 mod tests;

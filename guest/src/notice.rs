@@ -126,7 +126,14 @@ fn render(notice: &Notice, r: &Record) -> String {
         lines.push(format!("Held until: {until}"));
     }
     for proposal in &r.proposals {
-        lines.push(format!("Proposed by {}: {}", clean(&proposal.by, 80), clean(&proposal.why, 200)));
+        lines.push(format!(
+            "Proposed by {} (`{}`): {}; would add {}; expects: {}",
+            clean(&proposal.by, 80),
+            clean(&proposal.id, 80),
+            clean(&proposal.why, 200),
+            options::amounts(&proposal.extension),
+            clean(&proposal.expected_effect, 200)
+        ));
     }
     if !notice.options.is_empty() {
         lines.push(format!("Options (decide on revision {}):", notice.revision));

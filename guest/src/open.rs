@@ -9,15 +9,16 @@ mod limits;
 use alloc::{boxed::Box, collections::BTreeMap, format, string::String, vec::Vec};
 
 pub(crate) use address::resolve_address;
-pub(crate) use fields::check_job;
+pub(crate) use fields::{check_declared, check_job, unusable_part};
 
 use crate::{
     api::{Event, Fault, Opening, Reason, Refusal, RefusalKind, Transition, What},
     contract::Contract,
     digest,
     entry::Facts,
-    limits::NAME_BYTES_MAX,
-    observation::Observation,
+    limits::{FAULTS_MAX, NAME_BYTES_MAX, WHY_BYTES_MAX},
+    observation::{self, Observation},
+    provider_text,
     record::{Address, Record},
     request,
     step::{self, Step},
@@ -47,7 +48,7 @@ pub fn open(contract: &str, opening: &Opening, at: Instant) -> Result<Transition
     let mut record = fresh::record(&contract, opening, at, &limits, address, digest::sha256_hex(text.as_bytes()));
     (record.spent_earliest, record.spent_latest) = limits::budget_spent(&contract, &record, at);
     record.warnings = limits::warnings(&contract, &record, opening);
-    let mut step = Step { contract: &contract, r: record, at, facts: Facts::default(), retry_after: None };
+    let mut step = Step { contract: &contract, r: record, at, facts: Facts::default(), retry_after: None, lost: false };
     let next = if opening.submission_unknown {
         step.escalate(Reason::SubmissionUnknown)
     } else {
@@ -132,11 +133,13 @@ pub fn rejoin(contract: &str, record: &str, opening: &Opening) -> Result<crate::
 }
 
 fn fault(faults: &mut Vec<Fault>, pointer: &str, message: impl Into<String>) {
-    faults.push(Fault { pointer: pointer.into(), message: message.into() });
+    let clean = |text: &str| provider_text::clean(text, WHY_BYTES_MAX);
+    faults.push(Fault { pointer: clean(pointer), message: clean(&message.into()) });
 }
 
-fn refused(faults: Vec<Fault>) -> Refusal {
-    let words: Vec<String> = faults.iter().map(|f| f.message.clone()).collect();
+fn refused(mut faults: Vec<Fault>) -> Refusal {
+    faults.truncate(FAULTS_MAX);
+    let words: Vec<&str> = faults.iter().take(8).map(|f| f.message.as_str()).collect();
     Refusal { kind: RefusalKind::InvalidOpening, message: words.join("; "), faults }
 }
 
@@ -145,9 +148,15 @@ pub(crate) fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
-/// A name that people and logs can carry: not empty, bounded, no control characters.
+/// A name that people and logs can carry: not blank, bounded, no control characters.
 pub(crate) fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.len() <= NAME_BYTES_MAX && !text.chars().any(char::is_control)
+    !text.trim().is_empty() && text.len() <= NAME_BYTES_MAX && !text.chars().any(char::is_control)
+}
+
+/// What a person or an agent says: not blank, bounded, and of control characters only line breaks and tabs.
+pub(crate) fn is_words(text: &str) -> bool {
+    let steers = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    !text.trim().is_empty() && text.len() <= WHY_BYTES_MAX && !text.chars().any(steers)
 }
 
 /// One text for the whole job, from its parts in the contract's order (D4).
@@ -173,8 +182,8 @@ fn provider_job_id(contract: &Contract, opening: &Opening, address: Option<&Addr
 fn read_submission(opening: &Opening, faults: &mut Vec<Fault>) -> Option<Observation> {
     let text = opening.submission.as_ref()?;
     match serde_json::from_str::<Observation>(text) {
-        Ok(observation) => Some(observation),
-        Err(_) => {
+        Ok(observation) if observation.format == observation::FORMAT => Some(observation),
+        _ => {
             fault(faults, "/submission", "the submission's answer must be an observation that `observe` made");
             None
         }

@@ -69,7 +69,7 @@ pub fn offered(contract: &Contract, record: &Record, at: Instant) -> Vec<OptionK
     let kept = contract.options.get(&reason);
     table(reason)
         .into_iter()
-        .filter(|option| kept.is_none_or(|kept| kept.contains(option) || matches!(option, Inspect | Close)))
+        .filter(|option| kept.is_none_or(|kept| kept.contains(option) || matches!(option, Hold | Inspect | Close)))
         .filter(|option| available(contract, record, reason, *option, at))
         .collect()
 }
@@ -125,8 +125,17 @@ pub fn extension(contract: &Contract, record: &Record, at: Instant) -> Option<Ex
         _ => spec,
     };
     let extension = within_ceilings(contract, record, spec, at);
-    (extension.time_ms > 0 || extension.requests > 0 || extension.failures > 0 || extension.throttles > 0)
-        .then_some(extension)
+    leaves_something(record, &extension, at).then_some(extension)
+}
+
+/// D38: an extension that leaves no request, failure, throttle or future deadline would only be refused.
+fn leaves_something(record: &Record, most: &Extension, at: Instant) -> bool {
+    let budget = |max: u32, used: u32, add: u32| max > used || add > 0;
+    let adds = most.time_ms > 0 || most.requests > 0 || most.failures > 0 || most.throttles > 0;
+    adds && record.deadline_at.max(at.plus(most.time_ms)) > at
+        && budget(record.max_status_requests, record.status_requests_used, most.requests)
+        && budget(record.max_transport_failures, record.transport_failures_used, most.failures)
+        && budget(record.max_throttles, record.throttles_used, most.throttles)
 }
 
 /// Cuts amounts to what the contract's ceilings leave. Budgets count from what is used (D38).
@@ -175,7 +184,8 @@ pub fn effect(contract: &Contract, record: &Record, option: OptionKind, at: Inst
     }
 }
 
-fn describe(contract: &Contract, record: &Record, extension: &Extension, at: Instant) -> String {
+/// Amounts in words.
+pub(crate) fn amounts(extension: &Extension) -> String {
     let mut parts = Vec::new();
     if extension.time_ms > 0 {
         parts.push(format_duration(extension.time_ms));
@@ -191,7 +201,11 @@ fn describe(contract: &Contract, record: &Record, extension: &Extension, at: Ins
             n => parts.push(format!("{n} {many}")),
         }
     }
-    let mut text = format!("add {}", parts.join(", "));
+    if parts.is_empty() { "nothing".into() } else { parts.join(", ") }
+}
+
+fn describe(contract: &Contract, record: &Record, extension: &Extension, at: Instant) -> String {
+    let mut text = format!("add {}", amounts(extension));
     if let Some(price) = &contract.price {
         let micros = price.per_request_micros.saturating_mul(u64::from(extension.requests));
         text.push_str(&format!(" (at most {} {})", crate::contract::decimal(micros), price.currency));

@@ -5,7 +5,9 @@ use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use crate::{
     api::{PlanCredential, PlanOrigin, Refusal, RefusalKind, RequestPlan},
     contract::{AddressSpec, BodyKind, Contract, Origin},
-    digest, limits, pinned,
+    digest, limits,
+    observation::Named,
+    pinned, provider_text,
     record::{Address, Record},
     step,
     url::{self, Url},
@@ -173,6 +175,26 @@ pub(crate) fn given(contract: &Contract, text: &str) -> Result<Address, String> 
 pub(crate) fn kept(contract: &Contract, text: &str) -> Option<String> {
     let address = given(contract, text).ok().filter(|address| address.secret)?;
     Some(format!("{}{BY_DIGEST}{}", address.url, address.sha256))
+}
+
+/// The address that an answer names, looked at once more where it is taken (D28).
+///
+/// # Errors
+/// Why it may not be used.
+pub(crate) fn named(contract: &Contract, named: &Named) -> Result<Address, String> {
+    let (shown, sha256, secret) = match named {
+        Named::Address { url, sha256, secret } => (url, sha256, *secret),
+        Named::Refused { why } => return Err(provider_text::clean(why, limits::NAME_BYTES_MAX)),
+    };
+    let url = Url::parse(shown).map_err(|error| format!("{error}"))?;
+    let address = allowed(contract, &url)?;
+    if secret && crate::open::is_digest(sha256) && *shown == url.without_query() {
+        return Ok(Address { sha256: sha256.clone(), secret: true, ..address });
+    }
+    if secret || address.secret {
+        return Err("it is neither public nor named by its digest".into());
+    }
+    Ok(address)
 }
 
 /// Checks an address against the contract's origins, and parts what may be shown from what may not (D28, D31).

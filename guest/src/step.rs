@@ -3,11 +3,11 @@
 use alloc::{format, string::String, vec::Vec};
 
 use crate::{
-    api::{Action, Event, Fault, Phase, Reason, Refusal, RefusalKind, Settlement, Spent, Transition},
+    api::{Action, Event, Fault, Phase, Reason, Refusal, RefusalKind, Settlement, Spent, Transition, What},
     contract::Contract,
     digest,
     entry::{self, Entry, Facts},
-    options,
+    limits, options, provider_text,
     record::Record,
     story,
     time::Instant,
@@ -23,6 +23,8 @@ pub(crate) struct Step<'a> {
     pub(crate) facts: Facts,
     /// `Retry-After` as it was written, for the sentence.
     pub(crate) retry_after: Option<String>,
+    /// This step found that a request was lost.
+    pub(crate) lost: bool,
 }
 
 /// How a step ends.
@@ -35,6 +37,16 @@ pub(crate) enum Next {
     Save(Action),
     /// Only this note is new; not repeated until something else has happened.
     Note(String),
+}
+
+impl Next {
+    /// The note that this step would have made.
+    pub(crate) fn note(self) -> Option<String> {
+        match self {
+            Next::Note(note) => Some(note),
+            Next::Rest { .. } | Next::Due { .. } | Next::Save(_) => None,
+        }
+    }
 }
 
 impl<'a> Step<'a> {
@@ -53,6 +65,10 @@ impl<'a> Step<'a> {
         if reason == Reason::AuthorizationDenied {
             self.r.denials = self.r.denials.saturating_add(1);
         }
+        // What was remembered for this wait's next request ends with it; a new end asks anew (D33, D41, D45).
+        self.r.approved_attempt = None;
+        self.r.push_waiting = false;
+        self.r.held_until = None;
         self.r.phase = Phase::Escalated { reason };
         self.r.authority_revision = self.revision_after();
         let options = options::offered(self.contract, &self.r, self.at);
@@ -71,14 +87,16 @@ impl<'a> Step<'a> {
         match (next, before) {
             (Next::Rest { until, why }, Some(before)) => self.unchanged(before, Action::Rest { until, why }),
             (Next::Due { attempt }, Some(before)) => self.unchanged(before, Action::Due { attempt }),
-            (Next::Note(note), Some(before)) if self.r.last_note.as_deref() == Some(note.as_str()) => {
+            (Next::Note(note), Some(before)) if self.noted().any(|known| known == note) => {
                 let until = self.r.next_at();
                 self.unchanged(before, Action::Rest { until, why: note })
             }
             (Next::Note(note), before) => {
                 let mut step = self;
                 let until = step.r.next_at();
-                step.r.last_note = Some(note.clone());
+                let known = step.noted().take(limits::NOTES_REMEMBERED.saturating_sub(1));
+                let all: Vec<&str> = core::iter::once(note.as_str()).chain(known).collect();
+                step.r.last_note = Some(all.join("\n"));
                 step.facts.notes.push(note.clone());
                 step.append(before, event, Action::Rest { until, why: note })
             }
@@ -93,6 +111,11 @@ impl<'a> Step<'a> {
         }
     }
 
+    /// The notes since something last happened, the newest first; none of them is repeated.
+    fn noted(&self) -> impl Iterator<Item = &str> {
+        self.r.last_note.iter().flat_map(|all| all.split('\n'))
+    }
+
     fn unchanged(self, before: &str, action: Action) -> Result<Transition, Refusal> {
         let record: String = before.into();
         let operation = self.r.view(digest::sha256_hex(record.as_bytes()));
@@ -104,7 +127,9 @@ impl<'a> Step<'a> {
         let revision_before = self.r.revision;
         self.r.revision = self.revision_after();
         self.r.last_at = self.at;
-        let sentence = story::sentence(&self, &event.what, &action);
+        self.bound_facts();
+        let room = room(&event.what);
+        let sentence = provider_text::clean(&story::sentence(&self, &event.what, &action), limits::SENTENCE_BYTES_MAX);
         let mut entry = Entry {
             format: entry::FORMAT.into(),
             operation_id: self.r.operation_id.clone(),
@@ -137,8 +162,33 @@ impl<'a> Step<'a> {
         let entry_text = entry.seal()?;
         self.r.head = entry.sha256;
         let record = self.r.text()?;
+        if record.len() > room {
+            return Err(Refusal::new(
+                RefusalKind::OverCeiling,
+                format!("the record would have {} bytes, where this may bring it to {room} at most", record.len()),
+            ));
+        }
         let operation = self.r.view(digest::sha256_hex(record.as_bytes()));
         Ok(Transition { record, operation, action, entry: Some(entry_text), sentence: Some(sentence) })
+    }
+
+    /// What an entry says besides the event is bounded, whatever contract and answer hold.
+    fn bound_facts(&mut self) {
+        self.facts.guidance_rejected.truncate(limits::NOTES_MAX);
+        self.facts.notes.truncate(limits::NOTES_MAX);
+        for note in &mut self.facts.notes {
+            *note = provider_text::clean(note, limits::NOTE_BYTES_MAX);
+        }
+    }
+}
+
+/// How large a record this event may make. What people and agents add leaves room for what answers and ends add, so that no
+/// wait is stopped from ending by its own record.
+const fn room(what: &What) -> usize {
+    match what {
+        What::Opened { .. } => limits::RECORD_OPENED_BYTES_MAX,
+        What::Proposed { .. } => limits::RECORD_PROPOSED_BYTES_MAX,
+        _ => limits::RECORD_BYTES_MAX,
     }
 }
 

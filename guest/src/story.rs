@@ -4,7 +4,7 @@ use alloc::{format, string::String, vec::Vec};
 
 use crate::{
     answer,
-    api::{Action, DecisionWhat, DelaySource, Exchange, Phase, What},
+    api::{Action, DecisionWhat, DelaySource, Phase, What},
     contract::Outcome,
     provider_text,
     step::Step,
@@ -15,6 +15,9 @@ use crate::{
 pub(crate) fn sentence(s: &Step<'_>, what: &What, action: &Action) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.push(happened(s, what, action));
+    if s.lost && !matches!(what, What::Woke { .. } | What::Leased { .. }) {
+        parts.push(was_lost(s));
+    }
     for note in &s.facts.notes {
         parts.push(note.clone());
     }
@@ -41,7 +44,7 @@ fn happened(s: &Step<'_>, what: &What, action: &Action) -> String {
         What::Woke { .. } | What::Leased { .. } => match action {
             Action::Send { attempt, .. } => format!("sent request {attempt} of {}", s.r.max_status_requests),
             Action::AskApproval { attempt } => format!("request {attempt} is due and rests until a person approves it"),
-            _ if lost(s) => format!("request {} was lost: no answer while its lease lasted", s.r.status_requests_used),
+            _ if s.lost => was_lost(s),
             _ if answer::ends(action) => String::new(),
             _ => "looked".into(),
         },
@@ -81,8 +84,8 @@ fn opened(s: &Step<'_>) -> String {
     text
 }
 
-fn lost(s: &Step<'_>) -> bool {
-    matches!(&s.r.last_exchange, Some(Exchange { status: None, fault: None, at, .. }) if *at == s.at)
+fn was_lost(s: &Step<'_>) -> String {
+    format!("request {} was lost: no answer while its lease lasted", s.r.status_requests_used)
 }
 
 fn answered(s: &Step<'_>) -> String {

@@ -95,6 +95,9 @@ pub fn verify(log: &Log) -> Report {
         Some(Ok(record)) => Some((record.revision, record.head)),
         Some(Err(refusal)) => return report.stop(Verdict::NotCheckable, 0, None, refusal.message),
     };
+    if log.entries.is_empty() && log.start.is_none() && log.current.is_none() {
+        return report.stop(Verdict::NotCheckable, 0, None, "there is no entry to check");
+    }
     let mut entries = Vec::with_capacity(log.entries.len());
     for text in &log.entries {
         let expected = previous.as_ref().map_or(1, |(sequence, _)| sequence.saturating_add(1));

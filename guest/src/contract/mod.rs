@@ -4,6 +4,7 @@
 
 pub mod check;
 pub mod parse;
+mod stages;
 
 use alloc::{boxed::Box, collections::BTreeMap, format, string::String, vec::Vec};
 
@@ -473,20 +474,6 @@ pub struct Sample {
     pub job: BTreeMap<String, String>,
     /// An outcome's word, or a reason's.
     pub expect: String,
-}
-
-impl Contract {
-    /// The contract in force after `stage` follows; the last one where there is no further.
-    pub fn stage(&self, stage: u32) -> &Contract {
-        let mut current = self;
-        for _ in 0..stage {
-            match current.follow.as_ref().and_then(|f| f.contract.as_deref()) {
-                Some(next) => current = next,
-                None => break,
-            }
-        }
-        current
-    }
 }
 
 /// Millionths as decimal text without trailing zeros: `10000` is `0.01`.

@@ -8,10 +8,12 @@ use super::{
 };
 use crate::{
     api::{DelaySource, Extension, Fault, Phase, Refusal, RefusalKind, Renewal},
-    contract::{Approval, EffectsKind},
-    delay, machine, open, request,
+    delay, machine, open,
+    record::Address,
+    request,
     step::{Next, Step},
     time::Instant,
+    url::Url,
 };
 
 /// D10: a contract revision, adopted for this operation. Limits stay; nothing already seen is judged again.
@@ -19,34 +21,78 @@ pub(super) fn amend(s: &mut Step<'_>, contract: &str, extension: Option<&Extensi
     if s.r.contract_digest == contract {
         return refuse(RefusalKind::InvalidEvent, "the operation is under this contract already");
     }
+    suits(s)?;
     let stage = s.stage();
-    if let Some(address) = &s.r.address
-        && address.template
-    {
-        match request::address_from_template(stage, &s.r.job, &s.r.ctx) {
-            Ok(Some(address)) => s.r.address = Some(address),
-            Ok(None) => {}
-            Err(why) => {
-                return refuse(RefusalKind::InvalidContract, format!("the status address can't be built: {why}"));
-            }
-        }
-    }
+    s.r.address = amended_address(s).map_err(|why| {
+        Refusal::new(RefusalKind::InvalidContract, format!("the status address can't be used: {why}"))
+    })?;
     s.r.contract_digest = contract.into();
-    s.r.approval_per_request |= stage.approval == Approval::PerRequest || stage.effects.kind != EffectsKind::None;
+    s.r.approval_per_request |= stage.asks_for_each();
     s.r.backoff_n = 0;
+    // A 304 would repeat what was judged under the old text: the answer is asked for anew.
+    s.r.etag = None;
     carry(s, extension)?;
     go_on(s)
 }
 
+/// A revision has this operation's stage, id parts and facts, and its requests fit in the lease (D1, D3): else echoes and
+/// conditions would quietly say nothing.
+fn suits(s: &Step<'_>) -> Result<(), Refusal> {
+    let mut faults: Vec<Fault> = Vec::new();
+    if s.contract.stages().count() <= usize::try_from(s.r.stage).unwrap_or(usize::MAX) {
+        faults.push(Fault {
+            pointer: "/follow/contract".into(),
+            message: "the job has been followed to a stage that this contract lacks".into(),
+        });
+    }
+    if s.r.stage == 0 && s.r.address.is_some() {
+        open::check_job(s.contract, &s.r.job, "/request/id_parts", &mut faults);
+    }
+    open::check_declared(s.contract, &s.r.ctx, &mut faults);
+    if s.contract.stages().any(|stage| stage.request.timeout >= s.r.lease_ms) {
+        faults.push(Fault {
+            pointer: "/request/timeout".into(),
+            message: format!("a request must be shorter than the lease of {} ms (D3)", s.r.lease_ms),
+        });
+    }
+    match faults.first() {
+        None => Ok(()),
+        Some(first) => {
+            let message = format!("this contract doesn't suit the operation: {}", first.message);
+            Err(Refusal { kind: RefusalKind::InvalidContract, message, faults })
+        }
+    }
+}
+
+/// The address under the new text: built again from its template, or kept where its origins still allow it (D28).
+fn amended_address(s: &Step<'_>) -> Result<Option<Address>, String> {
+    let Some(address) = &s.r.address else {
+        return Ok(None);
+    };
+    let stage = s.stage();
+    if address.template
+        && let Some(built) = request::address_from_template(stage, &s.r.job, &s.r.ctx)?
+    {
+        return Ok(Some(built));
+    }
+    let url = Url::parse(&address.url).map_err(|error| format!("{error}"))?;
+    request::allowed(stage, &url)?;
+    Ok(Some(address.clone()))
+}
+
 /// D33: `rotated` is checked by its keyed digest, `access_restored` is attested by the decider's name.
 pub(super) fn renew(s: &mut Step<'_>, renewal: &Renewal, credential: Option<&String>) -> Result<(), Refusal> {
-    if let Renewal::Rotated { digest } = renewal
-        && s.r.credential_digest.as_ref() == Some(digest)
-    {
-        return refuse(
-            RefusalKind::InvalidEvent,
-            "the credential is the one that was refused: rotate it, or attest that its access was restored",
-        );
+    if let Renewal::Rotated { digest } = renewal {
+        let why = match &s.r.credential_digest {
+            _ if !open::is_name(digest) => Some("the digest of the new credential is missing"),
+            None => Some("nothing is known of the credential that was refused, so a rotation can't be checked"),
+            Some(refused) if refused == digest => Some("the credential is the one that was refused"),
+            Some(_) => None,
+        };
+        if let Some(why) = why {
+            let what = "rotate it, or attest that its access was restored";
+            return refuse(RefusalKind::InvalidEvent, format!("{why}: {what}"));
+        }
     }
     if let Some(reference) = credential {
         if !open::is_name(reference) {

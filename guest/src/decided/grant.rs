@@ -24,7 +24,7 @@ pub(super) fn carry(s: &mut Step<'_>, extension: Option<&Extension>) -> Result<(
 
 /// Sets limits to what is granted, after every check; none is set if one fails.
 pub(super) fn extend(s: &mut Step<'_>, wanted: &Extension) -> Result<(), Refusal> {
-    let Some(most) = most(s) else {
+    let Some(most) = options::extension(s.contract, &s.r, s.at) else {
         return refuse(
             RefusalKind::NotOffered,
             "no extension is left: amounts are unset, spent, or at a ceiling (D34, D38)",
@@ -73,11 +73,6 @@ pub(super) fn extend(s: &mut Step<'_>, wanted: &Extension) -> Result<(), Refusal
     s.r.extensions_used = s.r.extensions_used.saturating_add(1);
     s.r.backoff_n = 0;
     Ok(())
-}
-
-/// The most that one extension may add; in an amendment or renewal the reason's own row does not limit it.
-fn most(s: &Step<'_>) -> Option<Extension> {
-    options::extension(s.contract, &s.r, s.at)
 }
 
 /// A grant can't pass `useful_until` without naming a new one (D17).

@@ -6,7 +6,7 @@ use super::fault;
 use crate::{
     api::{Fault, Opening},
     contract::Contract,
-    observation::{Named, Observation},
+    observation::Observation,
     record::Address,
     request,
 };
@@ -59,12 +59,8 @@ pub(crate) fn resolve_address(
         return request::given(contract, text).map_err(|why| format!("the status address can't be used: {why}"));
     }
     match submission.and_then(|s| s.address.as_ref()) {
-        Some(Named::Address { url, sha256, secret }) => {
-            Ok(Address { url: url.clone(), sha256: sha256.clone(), secret: *secret, template: false })
-        }
-        Some(Named::Refused { why }) => {
-            Err(format!("the status address in the submission's answer can't be used: {why}"))
-        }
+        Some(named) => request::named(contract, named)
+            .map_err(|why| format!("the status address in the submission's answer can't be used: {why}")),
         None => Err(
             "the contract takes the status address from the opening or the submission's answer, and neither has one"
                 .into(),

@@ -2,9 +2,9 @@
 
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
-use super::{fault, is_digest, is_name};
+use super::{fault, is_digest, is_name, is_words};
 use crate::{
-    api::{Fault, Opening},
+    api::{Fault, Opening, Predecessor},
     backoff,
     contract::{Contract, CtxKind},
     limits, step,
@@ -40,17 +40,34 @@ pub(super) fn check_fields(contract: &Contract, opening: &Opening, faults: &mut 
             "the fingerprint of the original request must be a short text, such as `sha256:...`",
         );
     }
-    if contract.request.timeout >= opening.lease_ms || opening.lease_ms > limits::DURATION_MAX {
+    check_lease(contract, opening.lease_ms, faults);
+    check_credential(contract, opening, faults);
+    // A job whose submission is in doubt may have an id that its submitter chose.
+    if !opening.submission_unknown || !opening.job.is_empty() {
+        check_job(contract, &opening.job, "/job", faults);
+    }
+    check_ctx(contract, &opening.ctx, faults);
+    if let Some(predecessor) = &opening.predecessor {
+        check_predecessor(opening, predecessor, faults);
+    }
+}
+
+/// D3: the requests of every stage fit in a lease.
+fn check_lease(contract: &Contract, lease_ms: u64, faults: &mut Vec<Fault>) {
+    let timeout = contract.stages().map(|stage| stage.request.timeout).max().unwrap_or_default();
+    if timeout >= lease_ms || lease_ms > limits::DURATION_MAX {
         fault(
             faults,
             "/lease_ms",
             format!(
-                "the request timeout of {} ms must be shorter than the lease of {} ms: give a longer lease (D3)",
-                contract.request.timeout, opening.lease_ms
+                "the request timeout of {timeout} ms must be shorter than the lease of {lease_ms} ms: give a longer lease (D3)"
             ),
         );
     }
-    match (&contract.request.credential, &opening.credential) {
+}
+
+fn check_credential(contract: &Contract, opening: &Opening, faults: &mut Vec<Fault>) {
+    match (contract.stages().find_map(|stage| stage.request.credential.as_ref()), &opening.credential) {
         (Some(spec), None) if !opening.submission_unknown => fault(
             faults,
             "/credential",
@@ -65,10 +82,36 @@ pub(super) fn check_fields(contract: &Contract, opening: &Opening, faults: &mut 
         }
         _ => {}
     }
-    if !opening.submission_unknown {
-        check_job(contract, &opening.job, "/job", faults);
+}
+
+/// D4: a further operation on a job is an operator's decision, which D40 keeps from the opener.
+fn check_predecessor(opening: &Opening, predecessor: &Predecessor, faults: &mut Vec<Fault>) {
+    for (pointer, name, text) in [
+        ("/predecessor/operation_id", "operation before", &predecessor.operation_id),
+        ("/predecessor/decided_by", "decider", &predecessor.decided_by),
+    ] {
+        if !is_name(text) {
+            fault(faults, pointer, format!("the {name} must be named (D4)"));
+        }
     }
-    check_ctx(contract, &opening.ctx, faults);
+    if !is_words(&predecessor.why) {
+        fault(faults, "/predecessor/why", "a further operation on a job states why (D4)");
+    }
+    if opening.opened_by != "cli" && opening.opened_by == predecessor.decided_by {
+        fault(faults, "/predecessor/decided_by", "whoever opens an operation can't decide that it goes on (D40)");
+    }
+}
+
+/// Why a text can't be one of a job's id parts; `None`: it can (D28).
+pub(crate) fn unusable_part(part: &str) -> Option<String> {
+    if part.len() > limits::NAME_BYTES_MAX {
+        return Some(format!("it is longer than {} bytes", limits::NAME_BYTES_MAX));
+    }
+    if let Err(why) = url::encode_segment(part) {
+        return Some(format!("{why}"));
+    }
+    // An id that climbs out of its segment is never meant, even where encoding would hold it.
+    part.split('/').any(|piece| piece == ".." || piece == ".").then(|| "it holds dot segments".into())
 }
 
 /// Exactly the contract's id parts, each of which makes one path segment (D28).
@@ -76,25 +119,14 @@ pub(crate) fn check_job(contract: &Contract, job: &BTreeMap<String, String>, poi
     for name in &contract.request.id_parts {
         match job.get(name) {
             None => fault(faults, &format!("{pointer}/{name}"), format!("the contract needs the id part `{name}`")),
-            Some(part) if part.len() > limits::NAME_BYTES_MAX => {
-                fault(
-                    faults,
-                    &format!("{pointer}/{name}"),
-                    format!("the id part `{name}` is longer than {} bytes", limits::NAME_BYTES_MAX),
-                );
-            }
             Some(part) => {
-                if let Err(why) = url::encode_segment(part) {
+                if let Some(why) = unusable_part(part) {
                     fault(faults, &format!("{pointer}/{name}"), format!("the id part `{name}` can't be used: {why}"));
-                }
-                // An id that climbs out of its segment is never meant, even where encoding would hold it.
-                if part.split('/').any(|piece| piece == ".." || piece == ".") {
-                    fault(faults, &format!("{pointer}/{name}"), format!("the id part `{name}` holds dot segments"));
                 }
             }
         }
     }
-    for name in job.keys().filter(|name| !contract.request.id_parts.contains(name)) {
+    for name in job.keys().filter(|name| !contract.request.id_parts.contains(name)).take(limits::FAULTS_MAX) {
         fault(
             faults,
             &format!("{pointer}/{name}"),
@@ -107,18 +139,10 @@ pub(crate) fn check_job(contract: &Contract, job: &BTreeMap<String, String>, poi
     }
 }
 
+/// The facts that the contract declares, each of its kind; none besides.
 fn check_ctx(contract: &Contract, ctx: &BTreeMap<String, Vec<String>>, faults: &mut Vec<Fault>) {
-    for (name, spec) in &contract.ctx {
-        let pointer = format!("/ctx/{name}");
-        match ctx.get(name).map(Vec::as_slice) {
-            None | Some([]) if spec.required => {
-                fault(faults, &pointer, format!("the contract needs the fact `{name}` at opening"))
-            }
-            None | Some([]) => {}
-            Some(values) => check_ctx_values(&spec.kind, name, values, &pointer, faults),
-        }
-    }
-    for name in ctx.keys().filter(|name| !contract.ctx.contains_key(*name)) {
+    check_declared(contract, ctx, faults);
+    for name in ctx.keys().filter(|name| !contract.ctx.contains_key(*name)).take(limits::FAULTS_MAX) {
         fault(
             faults,
             &format!("/ctx/{name}"),
@@ -131,10 +155,27 @@ fn check_ctx(contract: &Contract, ctx: &BTreeMap<String, Vec<String>>, faults: &
     }
 }
 
+/// The facts that the contract declares, each of its kind.
+pub(crate) fn check_declared(contract: &Contract, ctx: &BTreeMap<String, Vec<String>>, faults: &mut Vec<Fault>) {
+    for (name, spec) in &contract.ctx {
+        let pointer = format!("/ctx/{name}");
+        match ctx.get(name).map(Vec::as_slice) {
+            None | Some([]) if spec.required => {
+                fault(faults, &pointer, format!("the contract needs the fact `{name}` at opening"))
+            }
+            None | Some([]) => {}
+            Some(values) => check_ctx_values(&spec.kind, name, values, &pointer, faults),
+        }
+    }
+}
+
 fn check_ctx_values(kind: &CtxKind, name: &str, values: &[String], pointer: &str, faults: &mut Vec<Fault>) {
     let single = !matches!(kind, CtxKind::ListOf(_));
     if single && values.len() != 1 {
         fault(faults, pointer, format!("the fact `{name}` has one value, not {}", values.len()));
+    }
+    if values.len() > limits::LIST_MAX {
+        return fault(faults, pointer, format!("the fact `{name}` has {} values", values.len()));
     }
     for value in values {
         match kind {

@@ -7,7 +7,7 @@ use crate::{
     backoff,
     classify::{self, Judged, Known},
     contract::Outcome,
-    delay,
+    delay::{self, Class},
     guidance::{self, Guidance},
     observation::Observation,
     step::{Next, Step},
@@ -22,17 +22,9 @@ pub(super) fn first_poll(step: &mut Step<'_>, submission: Option<&Observation>) 
         Some(observation) => submitted(step, observation)?,
         None => Guidance::default(),
     };
-    let (mut time, mut source) = match guidance.at {
-        Some((at, source)) => (at.max(step.at.plus(pace.min_delay)), source),
-        None => (local, DelaySource::FirstDelay),
-    };
-    if let Some(eta) = guidance.eta {
-        let soonest = pace.max_interval.map_or(eta, |max| eta.min(step.at.plus(max)));
-        if soonest > time {
-            (time, source) = (soonest, DelaySource::ProviderPollHint);
-        }
-    }
-    if guidance.at.is_none() && guidance.eta.is_none() && time >= step.r.stop_at() {
+    let planned = delay::guided(step, step.at, (local, DelaySource::FirstDelay), Class::Pending, &guidance);
+    let time = planned.time;
+    if !planned.by_provider && time >= step.r.stop_at() {
         return Err(Refusal {
             kind: RefusalKind::InvalidOpening,
             message: format!(
@@ -46,7 +38,7 @@ pub(super) fn first_poll(step: &mut Step<'_>, submission: Option<&Observation>) 
         });
     }
     step.r.provider_not_before = guidance.at.map(|(at, _)| at);
-    Ok(delay::wait(step, step.at, time, source))
+    Ok(planned.wait(step, step.at))
 }
 
 /// D3: the submission's answer gives guidance, expiry and identity; an end is left to the first poll, which proves it.
@@ -78,13 +70,17 @@ fn submitted(step: &mut Step<'_>, observation: &Observation) -> Result<Guidance,
         return refuse("the submission's answer names another job or account".into());
     }
     if judgement.judged == Judged::Is(Outcome::Pending) {
+        // D9: which word was taken as what.
+        step.facts.notes.extend(judgement.notes);
         step.r.last_known_state = judgement.word;
         step.r.last_outcome = Some(Outcome::Pending);
         step.r.first_seen_at = Some(step.at);
         step.r.last_seen_at = Some(step.at);
     }
-    if let Some(Ok(expires)) = judgement.expires {
-        step.r.job_expires_at = Some(expires);
+    match judgement.expires {
+        Some(Ok(expires)) => step.r.job_expires_at = Some(expires),
+        Some(Err(why)) => step.facts.notes.push(format!("the job's expiry was not used: {why}")),
+        None => {}
     }
     for (place, value) in judgement.pins {
         step.r.incarnation.insert(place, value);

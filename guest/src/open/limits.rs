@@ -32,33 +32,17 @@ pub(super) fn resolve_limits(
     at: Instant,
     faults: &mut Vec<Fault>,
 ) -> Option<Resolved> {
+    let deadline_at = deadline(contract, opening, at, faults);
     let given = &opening.limits;
-    let absolute = |limit: TimeLimit| match limit {
-        TimeLimit::AfterMs(ms) => at.plus(ms),
-        TimeLimit::At(instant) => instant,
-    };
-    let deadline_at = given.deadline.map(absolute).or_else(|| contract.limits.deadline.map(|ms| at.plus(ms)));
-    match deadline_at {
-        None => fault(faults, "/limits/deadline", "no deadline: give one, or let the contract have a default (D2)"),
-        Some(deadline) if deadline <= at => {
-            fault(faults, "/limits/deadline", format!("the deadline {deadline} is not after now ({at})"));
+    let useful_until = given.useful_until.map(|limit| absolute(limit, at));
+    match useful_until {
+        Some(useful) if useful <= at => {
+            fault(faults, "/limits/useful_until", format!("`useful_until` is not after now ({at})"));
         }
-        Some(deadline) => {
-            if let Some(ceiling) = contract.limits.ceilings.deadline.filter(|c| deadline > at.plus(*c)) {
-                fault(
-                    faults,
-                    "/limits/deadline",
-                    format!(
-                        "the deadline {deadline} is beyond the contract's ceiling of {}",
-                        crate::time::format_duration(ceiling)
-                    ),
-                );
-            }
+        Some(useful) if useful.since(at) > limits::DURATION_MAX => {
+            fault(faults, "/limits/useful_until", "`useful_until` is more than a hundred years away");
         }
-    }
-    let useful_until = given.useful_until.map(absolute);
-    if useful_until.is_some_and(|useful| useful <= at) {
-        fault(faults, "/limits/useful_until", format!("`useful_until` is not after now ({at})"));
+        _ => {}
     }
     let own = &contract.limits;
     let failures = budget(
@@ -75,7 +59,7 @@ pub(super) fn resolve_limits(
     );
     let throttles = budget(
         "max_throttles",
-        given.max_throttles.or(own.max_throttles).or(failures),
+        given.max_throttles.or(own.max_throttles).or_else(|| within(failures, own.ceilings.max_throttles)),
         own.ceilings.max_throttles,
         faults,
     );
@@ -94,6 +78,39 @@ pub(super) fn resolve_limits(
         failures: failures?,
         throttles: throttles?,
     })
+}
+
+fn absolute(limit: TimeLimit, at: Instant) -> Instant {
+    match limit {
+        TimeLimit::AfterMs(ms) => at.plus(ms),
+        TimeLimit::At(instant) => instant,
+    }
+}
+
+fn deadline(contract: &Contract, opening: &Opening, at: Instant, faults: &mut Vec<Fault>) -> Option<Instant> {
+    let given = opening.limits.deadline.map(|limit| absolute(limit, at));
+    let Some(deadline) = given.or_else(|| contract.limits.deadline.map(|ms| at.plus(ms))) else {
+        fault(faults, "/limits/deadline", "no deadline: give one, or let the contract have a default (D2)");
+        return None;
+    };
+    let ceiling = contract.limits.ceilings.deadline.filter(|ceiling| deadline > at.plus(*ceiling));
+    let why = match ceiling {
+        _ if deadline <= at => format!("the deadline {deadline} is not after now ({at})"),
+        Some(ceiling) => format!(
+            "the deadline {deadline} is beyond the contract's ceiling of {}",
+            crate::time::format_duration(ceiling)
+        ),
+        None if deadline.since(at) > limits::DURATION_MAX => {
+            format!("the deadline {deadline} is more than a hundred years away: none is unlimited (D2)")
+        }
+        None => return Some(deadline),
+    };
+    fault(faults, "/limits/deadline", why);
+    Some(deadline)
+}
+
+fn within(value: Option<u32>, ceiling: Option<u32>) -> Option<u32> {
+    Some(value?.min(ceiling.unwrap_or(u32::MAX)))
 }
 
 fn budget(name: &str, value: Option<u32>, ceiling: Option<u32>, faults: &mut Vec<Fault>) -> Option<u32> {
@@ -124,16 +141,18 @@ pub(super) fn budget_spent(contract: &Contract, record: &Record, at: Instant) ->
         (low, raw.min(capped).max(pace.min_delay))
     };
     let (mut earliest, mut latest) = bounds(pace.first_delay.unwrap_or_else(|| backoff::raw(pace, 0)));
-    let mut n: u32 = 1;
-    while n < left {
-        let raw = backoff::raw(pace, n);
+    let mut raw = backoff::raw(pace, 0);
+    let mut delays = left.saturating_sub(1);
+    while delays > 0 {
+        let grown = backoff::grown(pace, raw);
+        // Once it grows no more, every further delay is alike; past the end of time nothing is worth counting.
+        let alike = grown == raw || at.plus(earliest) == at.plus(u64::MAX);
+        let steps = if alike { delays } else { 1 };
+        raw = grown;
         let (low, high) = bounds(raw);
-        // Once at `max` every further delay is alike.
-        let steps =
-            if raw >= pace.max || backoff::raw(pace, n.saturating_add(1)) == raw { left.saturating_sub(n) } else { 1 };
         earliest = earliest.saturating_add(low.saturating_mul(u64::from(steps)));
         latest = latest.saturating_add(high.saturating_mul(u64::from(steps)));
-        n = n.saturating_add(steps);
+        delays = delays.saturating_sub(steps);
     }
     (at.plus(earliest), at.plus(latest))
 }
@@ -160,5 +179,5 @@ pub(super) fn warnings(contract: &Contract, record: &Record, opening: &Opening) 
         warnings.push(warning.message);
     }
     warnings.truncate(limits::WARNINGS_MAX);
-    warnings
+    warnings.iter().map(|warning| crate::provider_text::clean(warning, limits::NOTE_BYTES_MAX)).collect()
 }
