@@ -440,7 +440,7 @@ impl Stretch {
 /// A record without what a mere note moves.
 fn standing(text: &str) -> Option<Value> {
     let mut view = serde_json::to_value(record::read(text).ok()?).ok()?;
-    for moved in ["revision", "head", "record_sha256"] {
+    for moved in ["revision", "head", "record_sha256", "last_at"] {
         view.as_object_mut()?.remove(moved);
     }
     Some(view)
