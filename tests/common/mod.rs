@@ -11,7 +11,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-pub(crate) use program::Program;
+#[allow(unused_imports, reason = "each test program uses its own part")]
+pub(crate) use program::{Done, Program};
 pub(crate) use provider::Provider;
 pub(crate) use setup::Setup;
 
