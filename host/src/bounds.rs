@@ -41,7 +41,7 @@ pub fn check_bounds(before: &Operation, event: &Event, made: &Transition) -> Res
     phase(before, event, after)?;
     agrees(made)?;
     match &event.what {
-        What::Leased(lease) if matches!(made.action, Action::Send(_)) => send(before, event.at, lease, made),
+        What::Leased(lease) if matches!(made.action, Action::Send(_)) => send(before, taken_at(before, event), lease, made),
         _ => {
             hold(!matches!(made.action, Action::Send(_)), || "a request is sent under a fresh lease only (D42)".into())
         }
@@ -62,10 +62,15 @@ fn unchanged(before: &Operation, event: &Event, made: &Transition) -> Checked {
             hold(due.attempt == before.requests.used.saturating_add(1), || {
                 format!("attempt {} is not the next one after {}", due.attempt, before.requests.used)
             })?;
-            may_send(before, event.at)
+            may_send(before, taken_at(before, event))
         }
         other => Err(format!("{} needs an entry in the log (D46)", named(other))),
     }
+}
+
+/// When an event counts as having happened: one before the record's last is taken at that (D25).
+fn taken_at(before: &Operation, event: &Event) -> Instant {
+    event.at.max(before.last_at)
 }
 
 fn named(action: &Action) -> &'static str {

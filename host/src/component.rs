@@ -50,7 +50,7 @@ pub use load::LoadError;
 pub use registry::{Components, PinnedError};
 
 use bindings::Core;
-use engine::Memory;
+use engine::{Memory, OBSERVE_FUEL};
 use instance::Pool;
 use types::{
     Answer, Build, ContractSummary, Event, FaultKind, Instant, Notice, Observed, Opening, Operation, Refusal,
@@ -215,7 +215,10 @@ impl Component {
     /// # Errors
     /// A refusal; a fault.
     pub fn observe(&self, contract: &str, record: Option<&str>, answer: &Answer) -> Result<Observed, CallError> {
-        self.decide(|core, store| core.sondeo_policy_decide().call_observe(store, contract, record, answer))
+        self.call(OBSERVE_FUEL, |core, store| {
+            core.sondeo_policy_decide().call_observe(store, contract, record, answer)
+        })?
+        .map_err(CallError::Refused)
     }
 
     /// What an event makes of a record.

@@ -8,6 +8,10 @@ use wasmtime::{Config, Engine, ResourceLimiter};
 /// of array) some hundred million, a tenth of a second.
 pub const FUEL: u64 = 500_000_000;
 
+/// Fuel for `observe`, which alone reads a whole body: one of 1 MiB with very many short keys is walked once for each place
+/// that the contract names, and is still readable (D14).
+pub(super) const OBSERVE_FUEL: u64 = 8 * FUEL;
+
 /// Memory of one instance, in bytes. A step needs about one MiB; the rest is for the parts of a long log. Address space of
 /// this size is reserved for each instance, and only what is used is ever taken.
 pub const MEMORY_BYTES_MAX: usize = 64 << 20;
