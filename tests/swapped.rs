@@ -1,6 +1,11 @@
 //! The host holds no decision: with another component in its place it obeys that one, and what breaks the bounds is refused
 //! by host and store, whoever decided it (D33 `policy_fault`, D48, I2, I16).
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that goes wrong should stop at once")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that goes wrong should stop at once"
+)]
 
 mod common;
 #[path = "support/hostile.rs"]
@@ -23,7 +28,8 @@ fn the_host_obeys_whatever_component_decides() {
     setup.provider.wait_for_request("running--sleepy", 2);
     running.kill9();
     let show = setup.sondeo(&["show", &setup.id("running--sleepy"), "--json"]).run().code(0).json();
-    let polled = show["entries"].as_array().unwrap().iter().find(|entry| entry["event"]["what"]["answered"].is_object());
+    let polled =
+        show["entries"].as_array().unwrap().iter().find(|entry| entry["event"]["what"]["answered"].is_object());
     let polled = polled.unwrap();
     let at = chrono::DateTime::parse_from_rfc3339(polled["at"].as_str().unwrap()).unwrap();
     let until = chrono::DateTime::parse_from_rfc3339(polled["action"]["sleep"]["until"].as_str().unwrap()).unwrap();

@@ -41,7 +41,9 @@ pub fn check_bounds(before: &Operation, event: &Event, made: &Transition) -> Res
     phase(before, event, after)?;
     agrees(made)?;
     match &event.what {
-        What::Leased(lease) if matches!(made.action, Action::Send(_)) => send(before, taken_at(before, event), lease, made),
+        What::Leased(lease) if matches!(made.action, Action::Send(_)) => {
+            send(before, taken_at(before, event), lease, made)
+        }
         _ => {
             hold(!matches!(made.action, Action::Send(_)), || "a request is sent under a fresh lease only (D42)".into())
         }

@@ -142,8 +142,9 @@ async fn serve(mut stream: TcpStream, seen: &Mutex<Seen>, here: &str, elsewhere:
                 return Ok(());
             }
             Part::Hang => {
+                // Until the client goes; whatever it still says is of no interest.
                 let mut rest = [0];
-                stream.read(&mut rest).await?;
+                let _read = stream.read(&mut rest).await?;
                 return Ok(());
             }
         }

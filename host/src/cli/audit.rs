@@ -15,8 +15,8 @@ pub(super) async fn verify(app: &App, args: &AuditArgs) -> Result<u8, CliError> 
     let mut findings = Vec::new();
     for named in named(&controller, args)? {
         let finding = match named {
-            Ok(id) => controller.verify(&id, None)?,
-            Err(damaged) => damaged,
+            Named::Operation(id) => controller.verify(&id, None)?,
+            Named::Damaged(finding) => finding,
         };
         fine &= finding.is_fine();
         if app.common.json {
@@ -37,17 +37,23 @@ pub(super) async fn verify(app: &App, args: &AuditArgs) -> Result<u8, CliError> 
     Ok(if fine { code::DONE } else { code::FAILED })
 }
 
-/// The ids that are meant, or all; of a row that can't be read, what there is to say.
-fn named(controller: &Controller, args: &AuditArgs) -> Result<Vec<Result<String, Finding>>, CliError> {
+/// An operation to look at, or a row that can't be read and what there is to say of it.
+enum Named {
+    Operation(String),
+    Damaged(Finding),
+}
+
+/// The operations that are meant, or all.
+fn named(controller: &Controller, args: &AuditArgs) -> Result<Vec<Named>, CliError> {
     if !args.ids.is_empty() {
-        return args.ids.iter().map(|id| show::find(controller, id).map(Ok)).collect();
+        return args.ids.iter().map(|id| show::find(controller, id).map(Named::Operation)).collect();
     }
     let mut all = Vec::new();
     let mut after = None;
     loop {
         let page = controller.store().list(&Filter { after, limit: 500, ..Filter::default() })?;
-        all.extend(page.rows.into_iter().map(|listed| Ok(listed.row.operation_id)));
-        all.extend(page.damaged.iter().map(|row| Err(Finding::of_damaged(row))));
+        all.extend(page.rows.into_iter().map(|listed| Named::Operation(listed.row.operation_id)));
+        all.extend(page.damaged.iter().map(|row| Named::Damaged(Finding::of_damaged(row))));
         after = page.next;
         if after.is_none() {
             return Ok(all);
@@ -76,8 +82,8 @@ pub(super) async fn replay(app: &App, args: &AuditArgs) -> Result<u8, CliError> 
     let mut replayed = Vec::new();
     for named in named(&controller, args)? {
         let finding = match named {
-            Ok(id) => controller.verify(&id, Some(controller.component()))?,
-            Err(damaged) => damaged,
+            Named::Operation(id) => controller.verify(&id, Some(controller.component()))?,
+            Named::Damaged(damaged) => damaged,
         };
         fine &= finding.is_fine();
         if app.common.json {
