@@ -55,9 +55,10 @@ pub struct SqliteStore {
     mode: Mode,
     options: Options,
     clock: Arc<dyn Clock>,
+    // Closed in this order: the last to close empties the write-ahead log into the file, and a reader could not.
+    readers: Mutex<Vec<Connection>>,
     /// Absent where the store was opened for reading.
     writer: Option<Mutex<Writing>>,
-    readers: Mutex<Vec<Connection>>,
 }
 
 /// The connection that writes, and the contracts it has checked.

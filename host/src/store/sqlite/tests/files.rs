@@ -107,6 +107,7 @@ fn a_store_opened_for_reading_reads_what_others_write_and_writes_nothing() {
 #[test]
 fn a_closed_store_is_read_without_writing_anything_beside_it() {
     let (folder, store) = filled();
+    assert!(store.get("op-1").unwrap().is_some(), "a reader is open too");
     drop(store);
     let options = Options::default();
     let conn = open::reader(&folder.path(), "here", Mode::Still, &options).unwrap();
