@@ -57,6 +57,14 @@ impl Finding {
         }
     }
 
+    /// Something is not as it was saved; a verdict that says more stays.
+    fn breaks(&mut self, why: String) {
+        if self.verdict.starts_with("verified") {
+            self.verdict = "broken";
+        }
+        self.why.push(why);
+    }
+
     fn not_checkable(mut self, why: String) -> Self {
         self.verdict = "not checkable";
         self.why.push(why);
@@ -196,8 +204,7 @@ impl Controller {
             return;
         };
         for mismatch in compare(&stored.row, &derived(&operation)) {
-            finding.verdict = "broken";
-            finding.why.push(mismatch.to_string());
+            finding.breaks(mismatch.to_string());
         }
     }
 }
@@ -207,8 +214,7 @@ fn entry_columns(finding: &mut Finding, entries: &[Entry]) {
     for entry in entries {
         let own = serde_json::from_str(&entry.text).ok().map(|rests: Rests| rests.sha256);
         if own.is_some_and(|own| own != entry.sha256) {
-            finding.verdict = "broken";
-            finding.why.push(format!("entry {}: column `sha256` is not the digest in its text", entry.seq));
+            finding.breaks(format!("entry {}: column `sha256` is not the digest in its text", entry.seq));
         }
     }
 }

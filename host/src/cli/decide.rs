@@ -1,6 +1,10 @@
 //! `decide`: a person's decision, under the name of the operating system's user (D40).
 
+mod earlier;
+
 use serde_json::json;
+
+use earlier::Earlier;
 
 use super::args::{Amounts, ChoiceArgs, DecideArgs};
 use super::{App, CliError, code, input, output, show};
@@ -19,7 +23,11 @@ pub(super) async fn decide(app: &App, args: DecideArgs) -> Result<u8, CliError> 
     }
     let controller = app.controller().await?;
     let id = show::find(&controller, &args.id)?;
-    let choice = choice(&controller, &id, &args.choice).await?;
+    let earlier = match &args.decision_id {
+        Some(decision) => earlier::find(&controller, &id, decision)?,
+        None => None,
+    };
+    let choice = choice(&controller, &id, &args.choice, earlier.as_ref()).await?;
     let who = Deciding {
         id: args
             .decision_id
@@ -28,7 +36,7 @@ pub(super) async fn decide(app: &App, args: DecideArgs) -> Result<u8, CliError> 
         by: os_user(),
         role: "os_user".to_owned(),
         why: args.why.clone(),
-        revision: args.revision,
+        revision: args.revision.or(earlier.map(|earlier| earlier.revision)),
     };
     let transition = controller.decide(&id, &who, &choice)?;
     let operation = &transition.operation;
@@ -49,18 +57,24 @@ pub(super) async fn decide(app: &App, args: DecideArgs) -> Result<u8, CliError> 
     Ok(code::DONE)
 }
 
-async fn choice(controller: &Controller, id: &str, args: &ChoiceArgs) -> Result<Choice, CliError> {
+async fn choice(
+    controller: &Controller,
+    id: &str,
+    args: &ChoiceArgs,
+    earlier: Option<&Earlier>,
+) -> Result<Choice, CliError> {
     let now = controller.store().now()?;
+    let extension = |amounts: &Amounts, wanted: bool| extension(controller, id, amounts, wanted, earlier);
     Ok(match args {
         ChoiceArgs::Extend { amounts, done } => {
-            let extension = extension(controller, id, amounts, true)?.unwrap_or(NOTHING);
+            let extension = extension(amounts, true)?.unwrap_or(NOTHING);
             Choice::Option(DecisionWhat::Extend(types::ExtendDecision { extension, done: done.clone() }))
         }
         ChoiceArgs::Amend { contract, amounts, extend } => {
             let name = contract;
             let contract = input::contract_text(name)?;
             super::open::summary(controller.component(), name, &contract)?;
-            Choice::Amend { contract, extension: extension(controller, id, amounts, *extend)? }
+            Choice::Amend { contract, extension: extension(amounts, *extend)? }
         }
         ChoiceArgs::RenewCredential { rotated, access_restored: _, credential, extend } => {
             let renewal = match rotated {
@@ -71,11 +85,17 @@ async fn choice(controller: &Controller, id: &str, args: &ChoiceArgs) -> Result<
             Choice::Option(DecisionWhat::RenewCredential(types::RenewDecision {
                 renewal,
                 credential: credential.clone(),
-                extension: extension(controller, id, &none, *extend)?,
+                extension: extension(&none, *extend)?,
             }))
         }
         ChoiceArgs::AcceptResult => Choice::Option(DecisionWhat::AcceptResult),
-        ChoiceArgs::Hold { until } => Choice::Option(DecisionWhat::Hold(input::instant("hold", until, now)?)),
+        ChoiceArgs::Hold { until } => {
+            let until = match (input::limit("hold", until)?, earlier.and_then(|earlier| earlier.until)) {
+                (types::TimeLimit::AfterMs(_), Some(then)) => then,
+                _ => input::instant("hold", until, now)?,
+            };
+            Choice::Option(DecisionWhat::Hold(until))
+        }
         ChoiceArgs::Close => Choice::Option(DecisionWhat::Close),
         ChoiceArgs::Approve { attempt } => Choice::Option(DecisionWhat::Approve(*attempt)),
         ChoiceArgs::Adopt { job, parts, address } => {
@@ -109,6 +129,7 @@ fn extension(
     id: &str,
     amounts: &Amounts,
     wanted: bool,
+    earlier: Option<&Earlier>,
 ) -> Result<Option<Extension>, CliError> {
     let now = controller.store().now()?;
     let useful_until =
@@ -127,6 +148,9 @@ fn extension(
     }
     if !wanted {
         return Ok(None);
+    }
+    if let Some(granted) = earlier.and_then(|earlier| earlier.extension) {
+        return Ok(Some(Extension { useful_until: useful_until.or(granted.useful_until), ..granted }));
     }
     let offered = offered(controller, id, now)?;
     Ok(Some(Extension { useful_until, ..offered.unwrap_or(NOTHING) }))

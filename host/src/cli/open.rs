@@ -53,9 +53,12 @@ pub(super) fn told(opened: &Opened) -> Result<(), CliError> {
 /// Reads the contract, checks what is given, and opens.
 pub(super) async fn begin(app: &App, args: &OpenArgs) -> Result<(Controller, Opened), CliError> {
     let contract = input::contract_text(&args.contract)?;
+    // What is wrong on the command line itself is told at once, before anything is compiled or opened.
+    let mut opening = given(args)?;
     let component = app.component()?;
     let summary = summary(&component, &args.contract, &contract)?;
     check_flags(args, &summary)?;
+    opening.job = input::job(&summary.id_parts, args.job.as_deref(), &args.parts)?;
     if let Some(reference) = &args.credential {
         let reference: CredentialRef =
             reference.parse().map_err(|error| CliError::Input(format!("--credential: {error}")))?;
@@ -63,41 +66,44 @@ pub(super) async fn begin(app: &App, args: &OpenArgs) -> Result<(Controller, Ope
         reference.resolve().await.map_err(|error| CliError::Input(format!("--credential: {error}")))?;
     }
     let controller = app.controller().await?;
-    let now = controller.store().now()?;
-    let submission = match &args.submission {
-        Some(path) => {
-            let answer = input::response(path, now)?;
-            Some(component.observe(&contract, None, &answer)?)
-        }
-        None => None,
-    };
-    let predecessor = predecessor(&controller, args)?;
-    let opening = types::Opening {
+    let mut kept = Vec::new();
+    if let Some(path) = &args.submission {
+        let answer = input::response(path, controller.store().now()?)?;
+        let seen = component.observe(&contract, None, &answer)?;
+        opening.submission = Some(seen.observation);
+        kept = seen.kept;
+    }
+    opening.predecessor = predecessor(&controller, args)?;
+    let new = NewOperation { contract, contract_id: summary.id, opening, kept };
+    let opened = controller.open(&new)?;
+    Ok((controller, opened))
+}
+
+/// What the flags say of an opening; job, submission and predecessor are still to come.
+fn given(args: &OpenArgs) -> Result<types::Opening, CliError> {
+    let time = |flag, text: &Option<String>| text.as_deref().map(|text| input::time(flag, text)).transpose();
+    Ok(types::Opening {
         operation_id: String::new(),
         namespace: args.namespace.clone(),
         component: String::new(),
         account: args.account.clone(),
         credential: args.credential.clone(),
-        job: input::job(&summary.id_parts, args.job.as_deref(), &args.parts)?,
+        job: Vec::new(),
         address: args.address.clone(),
         ctx: input::ctx(&args.ctx)?,
         fingerprint: args.fingerprint.clone(),
         opened_by: "cli".to_owned(),
-        submitted_at: args.submitted_at.as_deref().map(|text| input::time("--submitted-at", text)).transpose()?,
-        job_expires_at: args.job_expires_at.as_deref().map(|text| input::time("--job-expires-at", text)).transpose()?,
+        submitted_at: time("--submitted-at", &args.submitted_at)?,
+        job_expires_at: time("--job-expires-at", &args.job_expires_at)?,
         limits: limits(args)?,
         approval_per_request: args.approve_each,
         lease_ms: input::duration("--lease", &args.lease)?,
         seed: String::new(),
-        submission: submission.as_ref().map(|seen| seen.observation.clone()),
+        submission: None,
         submission_unknown: args.submission_unknown,
         sealing: false,
-        predecessor,
-    };
-    let kept = submission.map(|seen| seen.kept).unwrap_or_default();
-    let new = NewOperation { contract, contract_id: summary.id, opening, kept };
-    let opened = controller.open(&new)?;
-    Ok((controller, opened))
+        predecessor: None,
+    })
 }
 
 /// The contract's summary, or every fault at its place.

@@ -132,7 +132,10 @@ async fn work(
                 round.say(id, format!("{id}: {error}"));
                 round.codes.insert(id.clone(), code::FAILED);
             }
-            Err(error) => round.put_aside(id, format!("{id}: {error}")),
+            Err(error) => {
+                let text = error.to_string();
+                round.put_aside(id, if text.contains(&**id) { text } else { format!("{id}: {text}") });
+            }
         }
     }
     if stuck {

@@ -24,7 +24,7 @@ pub(super) fn whole(component: &Component, row: &Derived, record: &str) -> Resul
 /// [`StoreError::Damaged`] where it can't be read.
 pub(super) fn readable(component: &Component, id: &str, record: &str) -> Result<types::Operation, ControlError> {
     component.read(record).map_err(|error| match error {
-        CallError::Refused(refusal) => damaged(id, format!("its record can't be read: {}", refusal.message)),
+        CallError::Refused(refusal) => damaged(id, refusal.message),
         other => other.into(),
     })
 }
