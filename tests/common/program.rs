@@ -34,24 +34,22 @@ impl Program {
 
     /// The same, started by another program: `wrapper` and its arguments stand in front.
     pub(crate) fn through<S: AsRef<str>>(wrapper: &[&str], args: &[S]) -> Program {
-        let sondeo = env!("CARGO_BIN_EXE_sondeo");
-        let mut words: Vec<&str> = wrapper.to_vec();
-        words.push(sondeo);
+        let mut words = wrapper.to_vec();
+        words.push(env!("CARGO_BIN_EXE_sondeo"));
         words.extend(args.iter().map(AsRef::as_ref));
+        Program::other(&words)
+    }
+
+    /// Whatever `words` start.
+    pub(crate) fn other(words: &[&str]) -> Program {
         let mut command = Command::new(words[0]);
         command.args(&words[1..]);
         command.env_remove("SONDEO_STORE").env_remove("SONDEO_SEALING_KEY").env("RUST_BACKTRACE", "0");
-        let told = args.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" ");
-        Program { command, input: Vec::new(), told }
+        Program { command, input: Vec::new(), told: words.join(" ") }
     }
 
     pub(crate) fn env(mut self, name: &str, value: &str) -> Program {
         self.command.env(name, value);
-        self
-    }
-
-    pub(crate) fn without_env(mut self, name: &str) -> Program {
-        self.command.env_remove(name);
         self
     }
 
@@ -187,7 +185,7 @@ impl Drop for Running {
 impl std::fmt::Display for Done {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Done { code, stdout, stderr, told } = self;
-        write!(f, "`sondeo {told}` ended with {code:?}\n--- stdout\n{stdout}--- stderr\n{stderr}")
+        write!(f, "`{told}` ended with {code:?}\n--- stdout\n{stdout}--- stderr\n{stderr}")
     }
 }
 
