@@ -95,6 +95,7 @@ fn stepped(contract: &str, record: &str, event: &Event) -> Option<Made> {
     ends_stay(&made, event, &told);
     counters_and_limits(&made, event, &told);
     plan(&made, event, &told);
+    remembered(&made, contract, event, &told);
     Some(made)
 }
 
@@ -125,7 +126,7 @@ fn counters_and_limits(made: &Made, event: &Event, told: &dyn Fn(&str) -> String
     {
         assert!(is == was || (exchange && is == was + 1), "{}", told("failures or throttles"));
     }
-    assert!(new.fence == old.fence || (sends && new.fence > old.fence), "{}", told("fence"));
+    assert!(if sends { new.fence > old.fence } else { new.fence == old.fence }, "{}", told("fence"));
     assert!(new.follows >= old.follows && new.pushes >= old.pushes && new.denials >= old.denials);
     let granted = matches!(&event.what, What::Decided { decision } if grants(&decision.what));
     let limits = |r: &Record| {
@@ -214,6 +215,32 @@ fn plan(made: &Made, event: &Event, told: &dyn Fn(&str) -> String) {
     }
     if let Phase::Asking { attempt } = new.phase {
         assert_eq!(attempt, new.next_attempt());
+    }
+}
+
+/// D38, D44, D50: what provider and account asked for outlives whatever the step led to; an approval does not.
+fn remembered(made: &Made, contract: &str, event: &Event, told: &dyn Fn(&str) -> String) {
+    let (old, new, now) = (&made.before, &made.after, made.after.last_at);
+    let live = matches!(old.phase, Phase::Waiting { .. } | Phase::Asking { .. } | Phase::Polling { .. });
+    let max_hint = limits::MAX_HINT_DEFAULT_MS.max(old.span_ms());
+    match &event.what {
+        What::Paced { until } if live && *until > now && until.since(now) <= max_hint => {
+            assert!(new.paced_until >= Some(*until), "{}", told("pacing was forgotten"));
+        }
+        What::Answered { attempt, fence, observation } if matches!(old.phase, Phase::Polling { attempt: a, fence: f, .. } if a == *attempt && f == *fence) =>
+        {
+            let contract = step::contract(contract).unwrap();
+            let said = crate::guidance::read(&contract, observation, now, max_hint).at;
+            let counts = observation.incomplete.is_none() || matches!(observation.status, 429 | 503);
+            let stopped = new.phase == Phase::Escalated { reason: Reason::IdentityMismatch };
+            if let (Some((at, _)), true, false) = (said, counts, stopped) {
+                assert_eq!(new.provider_not_before, Some(at), "{}", told("guidance was forgotten"));
+            }
+        }
+        _ => {}
+    }
+    if matches!(new.phase, Phase::Escalated { .. }) && live {
+        assert_eq!((new.approved_attempt, new.held_until), (None, None), "{}", told("an end remembers too much"));
     }
 }
 
