@@ -1,66 +1,96 @@
-//! What one call of the component costs: in a fresh instance, as the host makes it, and in one kept alive.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a bench that goes wrong should stop at once"
-)]
+//! What the component costs: to compile, and for each call as the host makes it, instances used again and fuel counted. Beside
+//! them the same step through the JSON twin, and without a component at all.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a bench that goes wrong should stop at once")]
 
 use std::hint::black_box;
+use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use wasmtime::component::{
-    Component, ComponentExportIndex, Instance, InstancePre, Linker, TypedFunc,
-};
-use wasmtime::{Config, Engine, Store};
+use serde_json::{Value, json};
+use sondeo::component::Component;
+use sondeo::component::types::{Answer, AnsweredEvent, Body, Event, What};
 
-type Call = TypedFunc<(&'static str, &'static str), (Result<String, String>,)>;
+#[path = "../tests/support/script.rs"]
+mod script;
 
-struct Loaded {
-    engine: Engine,
-    pre: InstancePre<()>,
-    call: ComponentExportIndex,
+use script::{CONTRACT, Script};
+
+/// A poll that is answered `running`: the record before, the answer, and the event that this becomes.
+struct Poll {
+    record: String,
+    answer: Answer,
+    event: Event,
+    /// The step's input for the twin.
+    input: String,
+    /// The event for the crate behind the component.
+    native: sondeo_guest::api::Event,
 }
 
-impl Loaded {
-    fn new() -> Self {
-        let mut config = Config::new();
-        config
-            .consume_fuel(true)
-            .cranelift_nan_canonicalization(true);
-        let engine = Engine::new(&config).unwrap();
-        let component = Component::new(&engine, sondeo::COMPONENT).unwrap();
-        let json = component
-            .get_export_index(None, "sondeo:policy/json@0.1.0")
-            .unwrap();
-        let call = component.get_export_index(Some(&json), "call").unwrap();
-        let pre = Linker::new(&engine).instantiate_pre(&component).unwrap();
-        Self { engine, pre, call }
-    }
-
-    fn instantiate(&self) -> (Store<()>, Call) {
-        let mut store = Store::new(&self.engine, ());
-        store.set_fuel(500_000_000).unwrap();
-        let instance: Instance = self.pre.instantiate(&mut store).unwrap();
-        let call = instance.get_typed_func(&mut store, self.call).unwrap();
-        (store, call)
-    }
-}
-
-fn bench(criterion: &mut Criterion) {
-    let loaded = Loaded::new();
-    criterion.bench_function("json call, fresh instance", |bencher| {
-        bencher.iter(|| {
-            let (mut store, call) = loaded.instantiate();
-            black_box(call.call(&mut store, ("about", "{}")).unwrap())
+impl Poll {
+    fn new(component: &Component) -> Poll {
+        let mut script = Script::open(component);
+        let at = script.next();
+        script.lease(at).unwrap();
+        let record = script.made.record.clone();
+        let answer = Answer {
+            status: 200,
+            headers: vec![("content-type".into(), "application/json".into())],
+            body: Body::Text(r#"{"job_id": "exp_71c", "state": "running"}"#.into()),
+            incomplete: None,
+            sent_at: at,
+            received_at: at,
+        };
+        let observation = component.observe(CONTRACT, Some(&record), &answer).unwrap().observation;
+        let observed: Value = serde_json::from_str(&observation).unwrap();
+        let when = sondeo_guest::time::Instant::from_ms(at).unwrap().to_string();
+        let native = json!({
+            "at": when, "what": { "answered": { "attempt": 1, "fence": 1, "observation": observed } }
         });
+        let input = json!({ "contract": CONTRACT, "record": record, "event": native }).to_string();
+        let event = Event { at, what: What::Answered(AnsweredEvent { attempt: 1, fence: 1, observation }) };
+        Poll { record, answer, event, input, native: serde_json::from_value(native).unwrap() }
+    }
+}
+
+fn load(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("load");
+    group.sample_size(20).measurement_time(Duration::from_secs(10));
+    group.bench_function("compile the component", |bencher| {
+        bencher.iter(|| Component::load(black_box(sondeo::COMPONENT)).unwrap());
     });
-    let (mut store, call) = loaded.instantiate();
-    criterion.bench_function("json call, same instance", |bencher| {
-        bencher.iter(|| {
-            store.set_fuel(500_000_000).unwrap();
-            black_box(call.call(&mut store, ("about", "{}")).unwrap())
-        });
+    group.finish();
+}
+
+fn calls(criterion: &mut Criterion) {
+    let component = Component::embedded().unwrap();
+    let poll = Poll::new(&component);
+    let Poll { record, answer, event, input, native } = &poll;
+    let made = component.step(CONTRACT, record, event).unwrap();
+    // All three ways decide alike, or there is nothing to compare.
+    let twin: Value = serde_json::from_str(&component.json("step", input).unwrap().unwrap()).unwrap();
+    assert_eq!(twin["record"].as_str(), Some(made.record.as_str()));
+    let plain = sondeo_guest::machine::step(CONTRACT, record, native).unwrap();
+    assert_eq!(plain.record, made.record);
+
+    let mut group = criterion.benchmark_group("step of an answered poll");
+    group.bench_function("typed, as the host calls it", |bencher| {
+        bencher.iter(|| component.step(CONTRACT, black_box(record), event).unwrap());
+    });
+    group.bench_function("JSON twin", |bencher| {
+        bencher.iter(|| component.json("step", black_box(input)).unwrap().unwrap());
+    });
+    group.bench_function("native, without a component", |bencher| {
+        bencher.iter(|| sondeo_guest::machine::step(CONTRACT, black_box(record), native).unwrap());
+    });
+    group.finish();
+
+    criterion.bench_function("observe", |bencher| {
+        bencher.iter(|| component.observe(CONTRACT, Some(black_box(record)), answer).unwrap());
+    });
+    criterion.bench_function("check_contract", |bencher| {
+        bencher.iter(|| component.check_contract(black_box(CONTRACT)).unwrap());
     });
 }
 
-criterion_group!(benches, bench);
+criterion_group!(benches, load, calls);
 criterion_main!(benches);
