@@ -185,9 +185,13 @@ fn kill_9_at_any_moment_loses_nothing() {
         contract["pace"] = json!({"base": "2s", "max": "2s", "floor": "1", "min_delay": "1s"});
     });
     let quick = setup.contract("quick.json", |contract| contract["id"] = json!("loopback.quick"));
+    let steady = setup.contract("steady.json", |contract| {
+        contract["id"] = json!("loopback.steady");
+        contract["request"]["timeout"] = json!("5s");
+    });
     at_once(&[0, 1, 2], |scene| match scene {
         0 => killed_while_waiting(&setup, &slow),
-        1 => killed_in_flight(&setup, &quick),
+        1 => killed_in_flight(&setup, &steady),
         _ => killed_anywhere(&setup, &quick),
     });
     for (row, _) in setup.audited() {
@@ -209,8 +213,8 @@ fn killed_while_waiting(setup: &Setup, contract: &str) {
 }
 
 fn killed_in_flight(setup: &Setup, contract: &str) {
-    let job = "after1900-running.done";
-    let watch = || setup.sondeo(&["watch", contract, job, "--lease", "3s", "--max-requests", "2"]);
+    let job = "after4500-running.done";
+    let watch = || setup.sondeo(&["watch", contract, job, "--lease", "6s", "--max-requests", "2"]);
     let running = watch().start();
     setup.provider.wait_for_request(job, 1);
     running.kill9();
