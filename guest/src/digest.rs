@@ -7,7 +7,7 @@ use core::{cmp::Ordering, fmt, ops::Range};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::limits::FENCE_MAX;
+use crate::{limits::FENCE_MAX, reader::Doc};
 
 /// Nesting that is still read; more than anything of ours has.
 const DEPTH_MAX: usize = 128;
@@ -73,6 +73,35 @@ pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len().saturating_add(2));
     write_text(&mut out, text);
     out
+}
+
+/// A canonical object with one more member, in its place; names of plain ASCII throughout.
+///
+/// # Errors
+/// [`NotCanonical`], for what is no object.
+pub(crate) fn with_member(object: &str, name: &str, value: &str) -> Result<String, NotCanonical> {
+    let doc = Doc::parse(object).map_err(|_| NotCanonical::NotJson)?;
+    let (name, value) = (quoted(name), quoted(value));
+    let members = doc.root().entries().ok_or(NotCanonical::NotJson)?.map(|(key, value)| (key, value.raw()));
+    let mut new = Some((name.as_str(), value.as_str()));
+    let mut out = String::with_capacity(object.len().saturating_add(name.len()).saturating_add(value.len()));
+    let mut put = |(name, value): (&str, &str)| {
+        out.push(if out.is_empty() { '{' } else { ',' });
+        out.push_str(name);
+        out.push(':');
+        out.push_str(value);
+    };
+    for member in members {
+        if let Some(new) = new.take_if(|new| new.0 < member.0) {
+            put(new);
+        }
+        put(member);
+    }
+    if let Some(new) = new {
+        put(new);
+    }
+    out.push('}');
+    Ok(out)
 }
 
 /// Whether `text` is exactly the canonical text of the value that it writes.

@@ -134,7 +134,7 @@ impl Entry {
         self.sha256.clear();
         let bare = digest::canonical_of_any(self).map_err(broken)?;
         self.sha256 = digest::sha256_hex(bare.as_bytes());
-        let text = digest::canonical_of_any(self).map_err(broken)?;
+        let text = digest::with_member(&bare, "sha256", &self.sha256).map_err(broken)?;
         if text.len() > limits::RECORD_BYTES_MAX {
             return Err(Refusal::new(RefusalKind::InvalidEvent, "the entry would outgrow its limit"));
         }

@@ -226,7 +226,8 @@ impl<'a> Node<'a> {
         Ok(found)
     }
 
-    fn entries(&self) -> Option<Entries<'a>> {
+    /// The entries of an array (with empty keys) or an object (with keys as written, in quotes).
+    pub(crate) fn entries(&self) -> Option<Entries<'a>> {
         let object = match self.kind() {
             Kind::Object => true,
             Kind::Array => false,
@@ -236,8 +237,8 @@ impl<'a> Node<'a> {
     }
 }
 
-/// The entries of one array (with empty keys) or object (with keys as written, in quotes).
-struct Entries<'a> {
+/// See [`Node::entries`].
+pub(crate) struct Entries<'a> {
     text: &'a str,
     at: usize,
     object: bool,

@@ -118,6 +118,20 @@ fn fields_of_a_struct_are_put_in_order_at_every_depth() {
 }
 
 #[test]
+fn a_member_is_put_in_its_place() {
+    for (object, with) in [
+        (r#"{"a":{"n":1},"z":[]}"#, r#"{"a":{"n":1},"n":"x","z":[]}"#),
+        (r#"{"z":1}"#, r#"{"n":"x","z":1}"#),
+        (r#"{"a":1}"#, r#"{"a":1,"n":"x"}"#),
+        (r#"{"na":1}"#, r#"{"n":"x","na":1}"#),
+        ("{}", r#"{"n":"x"}"#),
+    ] {
+        assert_eq!(with_member(object, "n", "x").unwrap(), with);
+        assert!(is_canonical(with));
+    }
+}
+
+#[test]
 fn blanks_order_escapes_and_numbers_that_differ_are_not_canonical() {
     for text in [
         "{}",
