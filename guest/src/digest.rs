@@ -271,10 +271,17 @@ impl Writer<'_> {
     fn compare(&self, a: &Member, b: &Member) -> Ordering {
         let key = |member: &Member| self.out.get(member.key.clone()).unwrap_or_default();
         let (a, b) = (key(a), key(b));
-        if a.contains('\\') || b.contains('\\') {
-            return by_utf16(&unescaped(a), &unescaped(b));
+        // Up to the first byte that differs both are the same text; an escape, or what is not ASCII, needs a closer look.
+        let plain = |byte: &u8| byte.is_ascii() && *byte != b'\\';
+        let differs = a.bytes().zip(b.bytes()).position(|(x, y)| x != y || x == b'\\');
+        let at = differs.unwrap_or(a.len().min(b.len()));
+        match (a.as_bytes().get(at), b.as_bytes().get(at)) {
+            (Some(x), Some(y)) if plain(x) && plain(y) => x.cmp(y),
+            (None, None) => Ordering::Equal,
+            (None, Some(_)) => Ordering::Less,
+            (Some(_), None) => Ordering::Greater,
+            _ => by_utf16(&unescaped(a), &unescaped(b)),
         }
-        by_utf16(a, b)
     }
 
     fn reorder(&mut self, mut members: Vec<Member>) -> Result<(), NotCanonical> {
