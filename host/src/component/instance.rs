@@ -12,7 +12,7 @@ use super::types::FaultKind;
 /// Calls after which an instance is replaced, whatever it looks like.
 const CALLS_MAX: u32 = 10_000;
 /// Idle instances that are kept: as many as threads call at once.
-const IDLE_MAX: usize = 64;
+pub(super) const IDLE_MAX: usize = 64;
 /// An instance that grew past this is not kept, so that one large call doesn't hold memory for ever.
 const IDLE_BYTES_MAX: usize = 8 << 20;
 /// Functions of a backtrace that are named.
