@@ -21,6 +21,10 @@ pub trait Clock: Send + Sync {
     /// Milliseconds since the epoch; never less than what this clock said before (D43).
     fn now_ms(&self) -> u64;
 
+    /// Time since some fixed instant, which no change of the wall clock touches: for measuring what has passed within one
+    /// process.
+    fn monotonic(&self) -> Duration;
+
     /// Ends once `now_ms()` has reached `at_ms`, at once if it already has. Dropping it stops the wait.
     fn sleep_until(&self, at_ms: u64) -> Sleep<'_>;
 }
@@ -28,21 +32,27 @@ pub trait Clock: Send + Sync {
 /// The operating system's clock, kept from running backwards within this process (D43).
 #[derive(Debug)]
 pub struct SystemClock {
+    began: Instant,
     last: Mutex<Reading>,
 }
 
 /// The time since the epoch that the clock last stood at, and the monotonic instant at which it did.
 #[derive(Debug, Clone, Copy)]
-struct Reading {
+pub(crate) struct Reading {
     time: Duration,
     at: Instant,
 }
 
 impl Reading {
+    /// A process that starts reads the wall clock.
+    pub(crate) const fn new(wall: Duration, at: Instant) -> Self {
+        Self { time: wall, at }
+    }
+
     /// The later of the wall clock and the last time plus the monotonic time since (D43).
     ///
     /// The reading is renewed only where the wall clock is ahead, so that rounding never adds up.
-    fn tick(&mut self, wall: Duration, at: Instant) -> Duration {
+    pub(crate) fn tick(&mut self, wall: Duration, at: Instant) -> Duration {
         let run = self.time.saturating_add(at.saturating_duration_since(self.at));
         if wall > run {
             *self = Self { time: wall, at };
@@ -55,7 +65,8 @@ impl Reading {
 impl SystemClock {
     /// A clock that starts at what the wall clock says now.
     pub fn new() -> Self {
-        Self { last: Mutex::new(Reading { time: wall(), at: Instant::now() }) }
+        let began = Instant::now();
+        Self { began, last: Mutex::new(Reading::new(wall(), began)) }
     }
 }
 
@@ -71,6 +82,10 @@ impl Clock for SystemClock {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         // Both are read under the lock, so that callers see them in one order.
         millis(last.tick(wall(), Instant::now()))
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.began.elapsed()
     }
 
     fn sleep_until(&self, at_ms: u64) -> Sleep<'_> {
@@ -126,6 +141,10 @@ impl ManualClock {
 impl Clock for ManualClock {
     fn now_ms(&self) -> u64 {
         *self.now.borrow()
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_millis(self.now_ms())
     }
 
     fn sleep_until(&self, at_ms: u64) -> Sleep<'_> {

@@ -6,6 +6,7 @@
 mod credentials;
 mod decide;
 mod derive;
+mod due;
 mod open;
 mod send;
 mod tick;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 pub use decide::{Choice, Deciding};
 pub use derive::{asks, derived, ending_word, fault_kind, fault_word, reason_word};
+pub use due::Waiting;
 pub(crate) use open::sha256;
 pub use open::{NewOperation, Opened};
 pub use tick::Tick;
@@ -26,7 +28,7 @@ use crate::component::{CallError, Component, Components, PinnedError, types};
 use crate::credential::CredentialError;
 use crate::seal::{Key, SealError};
 use crate::store::{BoxError, Staged, Store, StoreError, Stored};
-use crate::transport::Transport;
+use crate::transport::{Network, Transport};
 
 /// What goes wrong between store, component and network.
 #[derive(Debug, thiserror::Error)]
@@ -117,11 +119,23 @@ impl ControlError {
     }
 }
 
+/// Fills with random bytes; in words, why it can't.
+pub type Random = Box<dyn Fn(&mut [u8]) -> Result<(), String> + Send + Sync>;
+
+/// What a controller finds around it, beside store and clock.
+pub struct Surroundings {
+    /// By which requests leave.
+    pub network: Arc<dyn Network>,
+    /// From which ids and seeds are drawn (D6).
+    pub random: Random,
+}
+
 /// The parts that a wait needs, put together.
 pub struct Controller {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    transport: Transport,
+    network: Arc<dyn Network>,
+    random: Random,
     /// The component for new operations.
     component: Component,
     pinned: Components,
@@ -132,8 +146,24 @@ impl Controller {
     /// A controller over a store. `component` decides for new operations; each operation goes on with the one that it is
     /// pinned to, from the store (D48).
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, component: Component, key: Option<Key>) -> Self {
+        let surroundings = Surroundings {
+            network: Arc::new(Transport::new(Arc::clone(&clock))),
+            random: Box::new(|bytes| getrandom::fill(bytes).map_err(|error| error.to_string())),
+        };
+        Self::within(surroundings, store, clock, component, key)
+    }
+
+    /// [`Controller::new`] with another network and another source of chance, for simulation.
+    pub fn within(
+        surroundings: Surroundings,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        component: Component,
+        key: Option<Key>,
+    ) -> Self {
         let pinned = Components::new(component.clone());
-        Self { store, transport: Transport::new(Arc::clone(&clock)), clock, component, pinned, key }
+        let Surroundings { network, random } = surroundings;
+        Self { store, clock, network, random, component, pinned, key }
     }
 
     /// The store.

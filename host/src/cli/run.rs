@@ -10,12 +10,9 @@ use tokio::sync::watch::Receiver;
 use super::args::RunArgs;
 use super::{App, CliError, code, output, show, watch};
 use crate::controller::{ControlError, Controller, Tick};
-use crate::store::{Filter, Phase};
 
 /// How often other processes' openings are looked for.
 const LOOK_MS: u64 = 1_000;
-/// Operations listed at once.
-const PAGE: u32 = 500;
 
 /// What a run remembers.
 #[derive(Default)]
@@ -51,14 +48,18 @@ pub(super) async fn run(app: &App, args: &RunArgs) -> Result<u8, CliError> {
     let mut round = Round::default();
     loop {
         let now = controller.store().now()?;
-        let (due, waiting, next) = due(&controller, now, &mut round)?;
+        let waiting = controller.waiting(now, &round.aside)?;
+        for row in &waiting.damaged {
+            round.put_aside(&row.operation_id, show::unlisted(row));
+        }
+        let due = waiting.due;
         work(app, &controller, &due, (usize::from(args.concurrency), &interrupted), &mut round).await?;
         let stop = *interrupted.borrow() > 0;
-        if stop || !waiting || (args.once && due.is_empty()) {
+        if stop || !waiting.any || (args.once && due.is_empty()) {
             break;
         }
         let now = controller.store().now()?;
-        let until = next.unwrap_or(now).max(now).min(now.saturating_add(LOOK_MS));
+        let until = waiting.next.unwrap_or(now).max(now).min(now.saturating_add(LOOK_MS));
         let clock = Arc::clone(controller.clock());
         if due.is_empty() {
             tokio::select! {
@@ -72,38 +73,6 @@ pub(super) async fn run(app: &App, args: &RunArgs) -> Result<u8, CliError> {
         output::json(&json!({"operations": round.codes, "exit_code": worst}))?;
     }
     Ok(worst)
-}
-
-/// Ids that are due now, whether anything waits at all, and when the next falls due.
-fn due(controller: &Controller, now: u64, round: &mut Round) -> Result<(Vec<String>, bool, Option<u64>), CliError> {
-    let mut ids = Vec::new();
-    let mut waiting = false;
-    let mut next: Option<u64> = None;
-    let mut after = None;
-    loop {
-        let page = controller.store().list(&Filter {
-            phases: vec![Phase::Waiting, Phase::Asking, Phase::Polling],
-            after,
-            limit: PAGE,
-            ..Filter::default()
-        })?;
-        for row in &page.damaged {
-            round.put_aside(&row.operation_id, show::unlisted(row));
-        }
-        let live = page.rows.iter().filter(|listed| listed.mark.is_none());
-        for listed in live.filter(|listed| !round.aside.contains(&listed.row.operation_id)) {
-            waiting = true;
-            match listed.row.next_at {
-                Some(at) if at <= now => ids.push(listed.row.operation_id.clone()),
-                Some(at) => next = Some(next.map_or(at, |known| known.min(at))),
-                None => {}
-            }
-        }
-        after = page.next;
-        if after.is_none() {
-            return Ok((ids, waiting, next));
-        }
-    }
 }
 
 /// Ticks each once; what fails for one is said and stops no other. An interrupt starts no further one.

@@ -36,8 +36,8 @@ impl Controller {
     /// [`ControlError::Refused`] with every field at fault; a job that is waited for with other limits names its operation.
     pub fn open(&self, new: &NewOperation) -> Result<Opened, ControlError> {
         let mut opening = new.opening.clone();
-        opening.operation_id = random_hex::<16>()?;
-        opening.seed = random_hex::<32>()?;
+        opening.operation_id = self.random_hex::<16>()?;
+        opening.seed = self.random_hex::<32>()?;
         opening.component = self.component.sha256().to_owned();
         opening.sealing = self.key.is_some();
         let key = match opening.submission_unknown {
@@ -89,6 +89,13 @@ impl Controller {
         }
     }
 
+    /// Random bytes in hexadecimal (D6).
+    fn random_hex<const N: usize>(&self) -> Result<String, ControlError> {
+        let mut bytes = [0_u8; N];
+        (self.random)(&mut bytes).map_err(ControlError::Random)?;
+        Ok(hex::encode(bytes))
+    }
+
     /// The component as the store keeps it (D48).
     pub(super) fn stored_component(&self) -> Result<store::Component, ControlError> {
         let about = self.component.about()?;
@@ -126,13 +133,6 @@ fn rejoin(
 
 pub(super) fn broken(detail: &str) -> ControlError {
     ControlError::Faulted { kind: types::FaultKind::OutOfBounds, detail: detail.to_owned() }
-}
-
-/// Bytes from the operating system, in hexadecimal (D6).
-fn random_hex<const N: usize>() -> Result<String, ControlError> {
-    let mut bytes = [0_u8; N];
-    getrandom::fill(&mut bytes).map_err(|error| ControlError::Random(error.to_string()))?;
-    Ok(hex::encode(bytes))
 }
 
 /// SHA-256 in lower-case hexadecimal.

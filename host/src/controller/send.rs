@@ -1,6 +1,6 @@
 //! One request: from the plan that the component made to an answer that it can read.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{ControlError, Controller};
 use crate::component::types;
@@ -16,14 +16,14 @@ pub(super) enum Exchange {
 }
 
 impl Controller {
-    /// Sends what was paid for, once, within what is left of `timeout` since `paid`.
+    /// Sends what was paid for, once, within what is left of `timeout` since `paid` on the monotonic clock.
     pub(super) async fn send(
         &self,
         id: &str,
         plan: types::RequestPlan,
         secret: Option<&Secret>,
         timeout: Duration,
-        paid: Instant,
+        paid: Duration,
     ) -> Exchange {
         let not_sent = |why: String| Exchange::Fault(types::TransportFault::NotSent, why);
         let url = match (&plan.url, &plan.secret_url_sha256) {
@@ -36,10 +36,10 @@ impl Controller {
         };
         let plan = transport_plan(plan, url);
         // INVARIANT (in-time): looked at again by monotonic time, after the charge and before connecting (I2).
-        let Some(left) = timeout.checked_sub(paid.elapsed()).filter(|left| !left.is_zero()) else {
+        let Some(left) = timeout.checked_sub(self.since(paid)).filter(|left| !left.is_zero()) else {
             return not_sent("no time was left after the charge".to_owned());
         };
-        match self.transport.send(&plan, secret, left).await {
+        match self.network.send(&plan, secret, left).await {
             Err(refusal) => not_sent(refusal.to_string()),
             Ok(Sent::Unanswered(unanswered)) => Exchange::Fault(fault(unanswered.fault), unanswered.detail),
             Ok(Sent::Answered(answer)) => Exchange::Answer(Box::new(answer_of(answer))),
@@ -103,7 +103,7 @@ fn fault(fault: transport::Fault) -> types::TransportFault {
 }
 
 /// How long to wait before a save is tried again that failed for want of room or a lock.
-pub(super) const RETRY: Duration = Duration::from_millis(250);
+pub(super) const RETRY_MS: u64 = 250;
 
 /// Whether the same save may go through later.
 pub(super) fn may_pass(error: &ControlError) -> bool {

@@ -1,6 +1,6 @@
 //! One look at one operation: at most one request.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::send::{self, Exchange};
 use super::{ControlError, Controller, staged, whole};
@@ -41,7 +41,8 @@ struct Paid {
     attempt: u32,
     fence: u64,
     timeout: Duration,
-    at: Instant,
+    /// Monotonic time.
+    at: Duration,
 }
 
 impl Controller {
@@ -126,7 +127,8 @@ impl Controller {
             if loaded.row.component_digest != component.sha256() {
                 return Ok(None);
             }
-            let (transition, staged, charge) = lease(component, loaded, credential).map_err(ControlError::boxed)?;
+            let (transition, staged, charge) =
+                self.lease(component, loaded, credential).map_err(ControlError::boxed)?;
             paid = charge;
             made = Some(transition);
             Ok(staged)
@@ -138,6 +140,38 @@ impl Controller {
             // The charging statement changed nothing: nothing is sent, a fresh look follows.
             Outcome::ChargeRefused => (self.woke(id, component)?, None),
         })
+    }
+
+    /// `leased`: the step, and the charge that it asks for.
+    fn lease(
+        &self,
+        component: &Component,
+        loaded: &Loaded,
+        credential: Option<&types::CredentialFact>,
+    ) -> Result<Leased, ControlError> {
+        let before = whole::readable(component, &loaded.row.operation_id, &loaded.record)?;
+        let fence = loaded.next_fence();
+        let expires_at = loaded.at.saturating_add(before.lease_ms);
+        let what = What::Leased(types::LeasedEvent { fence, expires_at, credential: credential.cloned() });
+        let event = types::Event { at: loaded.at, what };
+        let transition = checked(component, loaded, &loaded.contract, &event)?;
+        let mut staged = staged(&transition)?;
+        let mut paid = None;
+        if let types::Action::Send(send) = &transition.action {
+            let staged = staged.as_mut().ok_or_else(|| super::open::broken("a request without an entry"))?;
+            staged.charge = Some(Charge { attempt: send.attempt, fence, lease_expires_at: expires_at });
+            paid = Some(Paid {
+                transition: transition.clone(),
+                contract: std::sync::Arc::clone(&loaded.contract),
+                attempt: send.attempt,
+                fence,
+                timeout: Duration::from_millis(send.timeout_ms),
+                at: self.clock.monotonic(),
+            });
+        } else if let Some(staged) = &mut staged {
+            staged.drops = Self::dropped(&transition.operation);
+        }
+        Ok((transition, staged, paid))
     }
 
     /// A fresh `woke`, after a charge that the store refused.
@@ -171,6 +205,11 @@ impl Controller {
             Outcome::Unchanged | Outcome::ChargeRefused => Vec::new(),
         };
         Ok(made.map(|transition| Applied { transition, contested }))
+    }
+
+    /// Monotonic time since an instant of it.
+    pub(super) fn since(&self, at: Duration) -> Duration {
+        self.clock.monotonic().saturating_sub(at)
     }
 
     /// Sends, reads, and saves what came of it, as long as the lease may still live.
@@ -217,8 +256,8 @@ impl Controller {
                 }
                 Ok(None) => return Err(super::open::broken("a step that was not made")),
                 // The answer is at hand: it is tried again as long as its lease may live, then it counts as lost.
-                Err(error) if send::may_pass(&error) && paid.at.elapsed() < lease => {
-                    tokio::time::sleep(send::RETRY).await;
+                Err(error) if send::may_pass(&error) && self.since(paid.at) < lease => {
+                    self.clock.sleep_until(self.clock.now_ms().saturating_add(send::RETRY_MS)).await;
                 }
                 Err(error) => return Err(error),
             }
@@ -250,34 +289,3 @@ fn planned_within(paid: &Paid, plan: types::RequestPlan) -> Result<types::Reques
 }
 
 type Leased = (types::Transition, Option<Staged>, Option<Paid>);
-
-/// `leased`: the step, and the charge that it asks for.
-fn lease(
-    component: &Component,
-    loaded: &Loaded,
-    credential: Option<&types::CredentialFact>,
-) -> Result<Leased, ControlError> {
-    let before = whole::readable(component, &loaded.row.operation_id, &loaded.record)?;
-    let fence = loaded.next_fence();
-    let expires_at = loaded.at.saturating_add(before.lease_ms);
-    let what = What::Leased(types::LeasedEvent { fence, expires_at, credential: credential.cloned() });
-    let event = types::Event { at: loaded.at, what };
-    let transition = checked(component, loaded, &loaded.contract, &event)?;
-    let mut staged = staged(&transition)?;
-    let mut paid = None;
-    if let types::Action::Send(send) = &transition.action {
-        let staged = staged.as_mut().ok_or_else(|| super::open::broken("a request without an entry"))?;
-        staged.charge = Some(Charge { attempt: send.attempt, fence, lease_expires_at: expires_at });
-        paid = Some(Paid {
-            transition: transition.clone(),
-            contract: std::sync::Arc::clone(&loaded.contract),
-            attempt: send.attempt,
-            fence,
-            timeout: Duration::from_millis(send.timeout_ms),
-            at: Instant::now(),
-        });
-    } else if let Some(staged) = &mut staged {
-        staged.drops = Controller::dropped(&transition.operation);
-    }
-    Ok((transition, staged, paid))
-}

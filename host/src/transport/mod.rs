@@ -21,6 +21,7 @@ mod plan;
 mod tests;
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -115,12 +116,30 @@ impl fmt::Debug for Answer {
     }
 }
 
+/// What came of one request, when it has.
+pub type Sending<'a> = Pin<Box<dyn Future<Output = Result<Sent, Refusal>> + Send + 'a>>;
+
+/// By which a request leaves: [`Transport`] is the real one, a simulation brings its own.
+pub trait Network: Send + Sync {
+    /// Sends one request and reads its answer, all within `total`; at most once, whatever happens.
+    ///
+    /// # Errors
+    /// A plan that isn't sent.
+    fn send<'a>(&'a self, plan: &'a Plan, secret: Option<&'a Secret>, total: Duration) -> Sending<'a>;
+}
+
 /// Sends requests, one per call; made once and shared.
 pub struct Transport {
     public: OnceLock<Client>,
     private: OnceLock<Client>,
     plain: OnceLock<Client>,
     clock: Arc<dyn Clock>,
+}
+
+impl Network for Transport {
+    fn send<'a>(&'a self, plan: &'a Plan, secret: Option<&'a Secret>, total: Duration) -> Sending<'a> {
+        Box::pin(self.send(plan, secret, total))
+    }
 }
 
 impl fmt::Debug for Transport {
