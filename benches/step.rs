@@ -5,9 +5,10 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use serde_json::{Value, json};
 use sondeo::component::Component;
+use sondeo::component::audit;
 use sondeo::component::types::{Answer, AnsweredEvent, Body, Event, What};
 
 #[path = "../tests/support/script.rs"]
@@ -92,5 +93,51 @@ fn calls(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, load, calls);
+/// What a fresh instance costs before its first call; the host uses its instances again.
+fn instantiate(criterion: &mut Criterion) {
+    let engine = wasmtime::Engine::new(wasmtime::Config::new().consume_fuel(true)).unwrap();
+    let compiled = wasmtime::component::Component::new(&engine, sondeo::COMPONENT).unwrap();
+    let linker = wasmtime::component::Linker::<()>::new(&engine);
+    criterion.bench_function("a fresh instance", |bencher| {
+        bencher.iter(|| {
+            let mut store = wasmtime::Store::new(&engine, ());
+            store.set_fuel(u64::MAX).unwrap();
+            linker.instantiate(&mut store, black_box(&compiled)).unwrap()
+        });
+    });
+}
+
+/// A log that ends with its request budget: 25 entries, each checked in the chain and decided again.
+fn audit(criterion: &mut Criterion) {
+    let component = Component::embedded().unwrap();
+    let mut script = Script::open(&component);
+    while script.operation().next_at.is_some() {
+        script.poll(200, &[], r#"{"job_id": "exp_71c", "state": "running"}"#).unwrap();
+    }
+    let log = audit::Log {
+        entries: script.entries.clone(),
+        contracts: vec![CONTRACT.to_owned()],
+        start: None,
+        current: Some(script.made.record.clone()),
+        component: component.sha256().to_owned(),
+    };
+    assert_eq!(component.verify(&log).unwrap().verdict, audit::Verdict::Verified);
+    let native = sondeo_guest::verify::Log {
+        entries: log.entries.clone(),
+        contracts: log.contracts.clone(),
+        start: None,
+        current: log.current.clone(),
+        component: log.component.clone(),
+    };
+    let mut group = criterion.benchmark_group("verify and replay");
+    group.throughput(Throughput::Elements(u64::try_from(log.entries.len()).unwrap()));
+    group
+        .bench_function("through the component", |bencher| bencher.iter(|| component.verify(black_box(&log)).unwrap()));
+    group.bench_function("native, without a component", |bencher| {
+        bencher.iter(|| sondeo_guest::verify::verify(black_box(&native)));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, load, instantiate, calls, audit);
 criterion_main!(benches);

@@ -83,8 +83,8 @@ fn word(word: &str) -> String {
     let instant = digits >= 6 && core.chars().all(|c| c.is_ascii_digit() || "-:.TZ".contains(c));
     let digest = core.len() == 12 && core.chars().all(|c| c.is_ascii_hexdigit());
     match (instant, digest) {
-        (true, _) => format!("INSTANT{rest}"),
-        (false, true) => format!("DIGEST{rest}"),
+        (_, true) => format!("DIGEST{rest}"),
+        (true, false) => format!("INSTANT{rest}"),
         (false, false) => word.to_owned(),
     }
 }
@@ -109,13 +109,15 @@ fn provider(folder: &Path) -> (Running, String) {
     (child, told["provider"].as_str().unwrap().strip_prefix("http://").unwrap().to_owned())
 }
 
-fn run(command: &str, folder: &Path) -> String {
+/// What it prints, and its exit code.
+fn run(command: &str, folder: &Path) -> (String, Option<i32>) {
     let bin = Path::new(SONDEO).parent().unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(format!("({command}) 2>&1")).current_dir(folder).env("PATH", path);
     shell.env("SONDEO_STORE", "demo.db").env_remove("SONDEO_SEALING_KEY").stdin(Stdio::null());
-    String::from_utf8(shell.output().unwrap().stdout).unwrap()
+    let output = shell.output().unwrap();
+    (String::from_utf8(output.stdout).unwrap(), output.status.code())
 }
 
 #[test]
@@ -135,7 +137,11 @@ fn the_tour_comes_out_as_the_readme_shows_it() {
         });
         let command = words.collect::<Vec<_>>().join(" ");
         let user = whoami::username().unwrap_or_else(|_| "unknown".to_owned());
-        let printed = run(&command, folder.path()).replace(&format!(" {user} decided"), &format!(" {USER} decided"));
+        let (printed, code) = run(&command, folder.path());
+        let printed = printed.replace(&format!(" {user} decided"), &format!(" {USER} decided"));
+        // The exit codes that the text around it tells: 3 where it asks, 0 for the others.
+        let asks = printed.contains("needs a decision");
+        assert_eq!(code, Some(if asks { 3 } else { 0 }), "{command}\n{printed}");
         shown_so_far.push_str(&step.shown);
         printed_so_far.push_str(&printed);
         let shown = alike(&step.shown, &ids(&shown_so_far), AUTHORITY);

@@ -6,6 +6,7 @@
 //! - [`audit`]: how a log is checked without us
 //! - [`limits`]: what a wait may cost, and the bounds of the program itself
 //! - [`upgrade`]: old operations under new builds
+//! - [`figures`]: what was measured, and how to repeat it
 
 #[doc = include_str!("manual/contracts.md")]
 pub mod contracts {}
@@ -19,3 +20,5 @@ pub mod audit {}
 pub mod limits {}
 #[doc = include_str!("manual/upgrade.md")]
 pub mod upgrade {}
+#[doc = include_str!("manual/figures.md")]
+pub mod figures {}
